@@ -56,7 +56,7 @@ WRONG = Verdict(
     outcome="incorrect",
     value=0.0,
     parts={"calls": 2.0},
-    labels=(Label(cause="wrong_value", native="1 value", primary=True),),
+    labels=(Label(cause="wrong_value", suite_cause="1 value", primary=True),),
 )
 RIGHT = Verdict(outcome="correct", value=1.0, parts={"calls": 1.0})
 
@@ -72,7 +72,9 @@ def metrics(table: Columns) -> list[Metric]:
     def level(name: str) -> Metric:
         return Metric(
             name,
-            FilteredFormula(rows=(RowFilter(column="category", values=(name,)),), formula=Mean()),
+            FilteredFormula(
+                filters=(RowFilter(column="category", values=(name,)),), formula=Mean()
+            ),
         )
 
     return [Metric("success"), *map(level, CATEGORIES)]
@@ -104,7 +106,7 @@ def task(n: int) -> Task:
 
 def make(parent: Path, n: int, repeats: int, model: str, luck: float) -> Run:
     """Make a run of n items in which a share of `luck` is right, and score it."""
-    plan = Plan(suite="made", model=model, dialect="native", repeats=repeats)
+    plan = Plan(suite="made", model=model, tool_format="native", repeats=repeats)
     path = run_folders.claim_folder(parent, plan)
     run_folders.write_run(path, plan, map(task, range(n)), seed=1)
     rng = Random(f"{model}{n}")

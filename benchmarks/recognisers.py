@@ -35,7 +35,7 @@ from toolmark.official_bfcl import official_data
 from toolmark.perturb.hearing import pocketsphinx_recogniser, transcript_errors
 from toolmark.perturb.hearing.recogniser import HearingContext
 from toolmark.perturb.hearing.simulated import error_calibration, simulated_recogniser
-from toolmark.perturb.speech import audio_clip as clips
+from toolmark.perturb.speech import audio_clip
 
 TARGETS = (5.0, 10.0, 20.0, 40.0)
 CATEGORIES = (
@@ -46,7 +46,7 @@ VOICES = ("rms", "slt", "kal16", "awb")
 GRID = (0.006, 0.016, 0.04, 0.085, 0.16, 0.26, 0.38, 0.55, 1.0)
 STRATA = 3  # equal parts of the difficulty of clips: one draw from each, per sentence
 POINTS_BAR, WARM_BAR_S, OVERHEAD_BAR = 1.0, 0.020, 0.10
-STILL = clips.Clip(np.zeros(3 * clips.RATE_HZ, np.float32), clips.RATE_HZ)
+STILL = audio_clip.Clip(np.zeros(3 * audio_clip.RATE_HZ, np.float32), audio_clip.RATE_HZ)
 
 
 def main() -> None:
@@ -200,7 +200,19 @@ def real(texts: list[str], folder: Path) -> bool:
 
 def show(name: str, found: list[transcript_errors.ErrorProfile], points: float) -> None:
     """Print the means of some shapes as one row."""
-    rows = np.array([(s.wer, *s.kinds, s.run, s.distance, s.close, s.exact) for s in found])
+    rows = np.array(
+        [
+            (
+                s.wer,
+                *s.error_shares,
+                s.mean_run_length,
+                s.median_distance,
+                s.close_share,
+                s.exact_share,
+            )
+            for s in found
+        ]
+    )
     wer, sub, gone, more, run, far, near, exact = rows.mean(0)
     print(
         f"{name:20} {100 * wer:5.1f} {100 * sub:5.0f} {100 * gone:5.0f} {100 * more:5.0f}"
@@ -218,14 +230,16 @@ def spread(pairs: list[tuple[str, str]]) -> float:
     return float(100 * off.std() / said.mean() / 1000**0.5)
 
 
-def speak(text: str, voice: str, folder: Path) -> clips.Clip:
+def speak(text: str, voice: str, folder: Path) -> audio_clip.Clip:
     """Return a sentence said by flite, at the usual rate and level."""
     path = folder / "said.wav"
     subprocess.run(["flite", "-voice", voice, "-t", text, "-o", path], check=True)
-    return clips.level_clip(clips.resample_clip(clips.decode_clip(path.read_bytes())))
+    return audio_clip.level_clip(
+        audio_clip.resample_clip(audio_clip.decode_clip(path.read_bytes()))
+    )
 
 
-def overhead(said: list[clips.Clip], ours: pocketsphinx_recogniser.PocketSphinx) -> bool:
+def overhead(said: list[audio_clip.Clip], ours: pocketsphinx_recogniser.PocketSphinx) -> bool:
     """Print the median ratio of `hear` to the bare package, both with models loaded."""
     import pocketsphinx
 

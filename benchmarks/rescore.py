@@ -96,7 +96,7 @@ def log(suite: Suite, task: Task, result: list[list[str]]) -> list[Any]:
     for turn, steps in zip(task.turns, result, strict=False):
         said = turn.messages
         if turn is task.turns[0]:
-            said, _ = suite.tool_formats["prompt"].open(said, task.tools)
+            said, _ = suite.tool_formats["prompt"].render_opening(said, task.tools)
         asked = [{"role": message.role, "content": message.text} for message in said]
         entry: dict[str, Any] = {"begin_of_turn_query": asked}
         for number, text in enumerate(steps):

@@ -97,7 +97,7 @@ def test_a_model_object_is_paced_retried_and_cached(tmp_path: Path) -> None:
     assert len(model.asked) == n_asked
     told = [each.summary()["spent"] for each in (done, again)]
     assert [each["n_requests"] for each in told] == [12, 12]
-    assert [each.get("n_kept", 0) for each in told] == [0, 12]
+    assert [each.get("n_from_cache", 0) for each in told] == [0, 12]
     assert "12 requests (12 answered from the cache)" in usage_text.summary_usage_line(
         again.summary()
     )
@@ -180,10 +180,10 @@ def test_in_a_loop_run_says_what_to_write() -> None:
     [
         ({"value": 0.38, "low": 0.26, "high": 0.52}, "x 38.0 % [26.0, 52.0]"),
         ({"value": 0.38, "low": None, "high": None}, "x 38.0 %"),
-        ({"value": None, "low": None, "high": None, "told": "solved"}, "solved –"),
+        ({"value": None, "low": None, "high": None, "title": "solved"}, "solved –"),
         ({"value": 1.0, "low": None, "high": None, "partial": "1 of 4 run"}, "x – (1 of 4 run)"),
-        ({"value": 12.5, "low": 11.0, "high": 14.0, "share": False}, "x 12.50 [11.00, 14.00]"),
-        ({"value": float("inf"), "low": None, "high": None, "share": False}, "x ∞"),
+        ({"value": 12.5, "low": 11.0, "high": 14.0, "is_share": False}, "x 12.50 [11.00, 14.00]"),
+        ({"value": float("inf"), "low": None, "high": None, "is_share": False}, "x ∞"),
     ],
 )
 def test_a_summary_is_a_line_whatever_its_headline(head: dict[str, Any], line: str) -> None:
@@ -201,7 +201,7 @@ def nothing(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
 
 @pytest.mark.parametrize(
     ("score", "words"),
-    [(misnamed, "no reading 'exct'; did you mean: exact"), (nothing, "headline reading 'exact'")],
+    [(misnamed, "no rule 'exct'; did you mean: exact"), (nothing, "headline rule 'exact'")],
 )
 def test_verdicts_by_other_rules_are_a_fault_of_the_scorer_and_cost_nothing_twice(
     score: Any, words: str, tmp_path: Path

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from toolmark.cli import app as cli
-from toolmark.cli import preparation_commands
+from toolmark.cli import app, preparation_commands
 from toolmark.core import user_modules
 from toolmark.core.errors import UsageError
 from toolmark.suites import model_registry, suite_registry
@@ -28,7 +27,7 @@ PAGES = {
 }
 LEVELS = {"morphology": {*MORPHOLOGIES, OWN_MORPHOLOGY, "all"}}
 ANY = re.compile(r"[A-Z_.\d]+|\.\.\.|…|RUN.*|<.*>")  # stands for something of the reader's
-COMMANDS: Any = typer.main.get_command(cli.app)
+COMMANDS: Any = typer.main.get_command(app.app)
 
 
 def lines(text: str) -> Iterator[str]:
@@ -88,7 +87,7 @@ def _words(command: str, first: str, given: dict[str, list[str]]) -> Iterator[st
         if first and ":" not in first:
             yield f"suite {first}"
         return
-    for told in given.get("knob", ()):
+    for told in given.get("parameters", ()):
         yield from _knob(first, *told.partition("=")[::2])
     for model in given.get("model", ()):
         yield from _model(first, model)

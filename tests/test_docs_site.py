@@ -11,7 +11,7 @@ import typer
 
 import generated_pages
 import toolmark
-from toolmark.cli import app as cli
+from toolmark.cli import app
 from toolmark.suites import suite_registry
 
 ROOT = Path(__file__).parents[1]
@@ -92,7 +92,7 @@ def test_every_generated_part_stands_in_one_page() -> None:
 
 def test_the_command_reference_has_every_command_and_flag() -> None:
     text = generated_pages.command_reference()
-    group = typer.main.get_command(cli.app)
+    group = typer.main.get_command(app.app)
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         assert f"## toolmark {name}\n" in text
         flags = [flag for param in command.params for flag in param.opts if flag.startswith("-")]

@@ -71,7 +71,7 @@ def test_the_example_scores_right_and_wrong(shop: tm.Suite, tmp_path: Path) -> N
 
 
 def test_the_example_is_reported_without_its_code(shop: tm.Suite, tmp_path: Path) -> None:
-    runs = [tm.run(shop, f"test/{name}", log_dir=tmp_path) for name in ("null", "oracle")]
+    runs = [tm.run(shop, f"control/{name}", log_dir=tmp_path) for name in ("null", "oracle")]
     result = read_page(tm.write_report(*runs, path=tmp_path / "r.html")).section("result")
     assert any(row[0] == "accuracy" for table in result.find("table") for row in table.rows)
     assert tm.compare(*runs).paired.value_b == 1.0
@@ -84,7 +84,7 @@ def test_the_page_names_all_formulas_and_its_metrics_measure(tmp_path: Path) -> 
     assert named <= known
     (tmp_path / "metrics.py").write_text(_code("METRICS"))
     scores = [
-        Score(task=f"t{n}", item=f"t{n}", category=category, readings={"r": verdict})
+        Score(task=f"t{n}", item=f"t{n}", category=category, verdicts={"r": verdict})
         for n, category in enumerate(("easy", "hard", "hard"))
         for verdict in [Verdict(outcome="correct", value=1.0, parts={"seconds": 2.0 + n})]
     ]

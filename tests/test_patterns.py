@@ -28,11 +28,11 @@ from toolmark.formats.parse import (
     java_calls,
     javascript_calls,
     python_calls,
+    reply_parser,
     rough_call_parser,
     xml_calls,
 )
 from toolmark.formats.parse import json_calls as json_calls
-from toolmark.formats.parse import reply_parser as calls_in_reply
 from toolmark.formats.parse.reply_parser import CallForm
 from toolmark.language import word_likeness
 from toolmark.models.secret_mask import SecretMask
@@ -49,12 +49,12 @@ from toolmark.scoring import (
 )
 from toolmark.scoring import java_values as java_values
 from toolmark.scoring import javascript_values as javascript_values
-from toolmark.suites.funcbench import answer_parser as integer
+from toolmark.suites.funcbench import answer_parser
 from toolmark.suites.m3 import call_outcomes, judge_questions
-from toolmark.suites.m3.local import answer_checking as claims
+from toolmark.suites.m3.local import answer_checking
 from toolmark.suites.mfcl_speech import clarification_phrases
-from toolmark.suites.mfcl_vision import final_answer as seen
-from toolmark.suites.multinet import answer_parsing as choices
+from toolmark.suites.mfcl_vision import final_answer
+from toolmark.suites.multinet import answer_parsing
 
 OWN = {
     "generation/drawing/": "words of tasks that the package makes",
@@ -215,7 +215,7 @@ def _forms() -> dict[str, Callable[[str], object]]:
 
 
 def _called(form: CallForm, text: str) -> object:
-    return calls_in_reply.parse_reply(text, form)
+    return reply_parser.parse_reply(text, form)
 
 
 READERS: dict[str, Callable[[str], object]] = {
@@ -236,7 +236,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "Python calls": python_calls.parse_calls,
     "Python calls, whole": python_calls.parse_written_calls,
     **_forms(),
-    "attempted": calls_in_reply.looks_like_calls,
+    "attempted": reply_parser.looks_like_calls,
     "sketch": rough_call_parser.parse_call,
     "XML": xml_calls.parse_verbose,
     "XML, concise": xml_calls.parse_concise,
@@ -266,16 +266,16 @@ READERS: dict[str, Callable[[str], object]] = {
     "answer's field": answer_matching.extract_answer_field,
     "similarity": text_similarity.normalise_text,
     "values": value_matching.normalise_text,
-    "integer": lambda text: integer.parse_answer(text, "aa"),
+    "integer": lambda text: answer_parser.parse_answer(text, "aa"),
     "questions": _spoken,
     "tokens": word_likeness.split_tokens,
-    "final answer": seen.parse_final_message,
-    "answer, tidied": seen.canonical_answer,
-    "claims": lambda text: claims.check_answer(text, ["1.5", "aa"], ["b"]),
+    "final answer": final_answer.parse_final_message,
+    "answer, tidied": final_answer.canonical_answer,
+    "claims": lambda text: answer_checking.check_answer(text, ["1.5", "aa"], ["b"]),
     "a judge's mark": lambda text: judge_questions.parse_score(Reply(text=text), 10.0),
     "a judge's marks": lambda text: judge_questions.parse_step_scores(Reply(text=text), 3, 10.0),
     "a tool's failure": lambda text: call_outcomes.is_error_result(Result(parts=(Text(text),))),
-    "choices": lambda text: choices.extract_calls(text, "paper"),
+    "choices": lambda text: answer_parsing.extract_calls(text, "paper"),
     "an action": executable_calls.parse_literal_call,
     "tools of a plan": lambda text: executor.select_named_tools(text, _TOOLS),
     "a page": html_conversion.html_to_text,

@@ -47,8 +47,8 @@ def test_a_suite_runs_from_task_to_summary(name: str, tmp_path: Path) -> None:
     if "engines" in SMALL[name] and not shutil.which("flite"):
         pytest.skip("no flite: apt-get install flite")
     suite = tm.load(name, **SMALL[name])
-    right = tm.run(suite, "test/oracle", limit=1, log_dir=tmp_path)
-    silent = tm.run(suite, "test/null", limit=1, log_dir=tmp_path)
+    right = tm.run(suite, "control/oracle", limit=1, log_dir=tmp_path)
+    silent = tm.run(suite, "control/null", limit=1, log_dir=tmp_path)
     for run in (right, silent):
         assert run.summary()["n_run"] >= 1 and run.summary()["n_not_run"] == 0
     assert right.summary()["score"]["value"] == 1.0

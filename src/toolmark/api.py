@@ -16,7 +16,7 @@ from toolmark.core.errors import Rejected, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.core.records import Sampling
-from toolmark.environments.mcp import sandbox as boxes
+from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.models import endpoint_probes
 from toolmark.models.audio_encoding import AudioFormat
 from toolmark.runs import (
@@ -99,7 +99,7 @@ async def arun(
     limit_s = run_settings.check_time_limit(time_limit_s)
     # what earlier runs and exported sets hold is no business of a server under test
     hidden_paths = filter(None, (DEFAULT_LOG_DIR, chosen.storage.log_dir, chosen.selection.tasks))
-    with boxes.use_setting(sandbox), boxes.hide_paths(*hidden_paths):
+    with mcp_sandbox.use_setting(sandbox), mcp_sandbox.hide_paths(*hidden_paths):
         return await _run(
             exported_sets.adopt_exported_set(_check_suite(suite), chosen.selection.tasks),
             model,
@@ -141,7 +141,7 @@ async def _run(
     is_new = choice.run is None
     log_dir = Path(settings.storage.log_dir)
     path = run_folders.claim_folder(log_dir, plan) if choice.run is None else choice.run.path
-    watch = _announce_start(supervision.watch, choice.lines)
+    watch = _announce_start(supervision.watch, choice.notes)
     supervision = supervision._replace(watch=watch)
     player = None
     if has_missing_episodes:
@@ -152,7 +152,7 @@ async def _run(
         )
     try:
         with _handle_refusal(path, is_new=is_new), RunWriter(path) as folder:
-            if choice.accepted:
+            if choice.accepts_edits:
                 folder.accept_edits(plan)
             if has_missing_episodes and not is_new:
                 run_creation.remake_broken_tasks(
@@ -231,7 +231,7 @@ async def _prepare_model_and_run(
     media = MediaStore(path / "media")
     player: Model | None = None
     try:
-        player = make(suite=suite, media=media, audio=plan.audio)
+        player = make(suite=suite, media=media, audio=plan.audio_format)
         if isinstance(player, Control):  # wrong options of a control show here
             player.bind(next(iter(suite)), 0)
         if is_new and suite.maker.makes_sound:
@@ -263,12 +263,14 @@ async def _execute_run(
         folder,
         suite,
         player,
-        suite.tool_formats[plan.dialect],
+        suite.tool_formats[plan.tool_format],
         max_connections=max_connections,
         **supervision._asdict(),
     )
     if player is not None:
-        folder.update_info(dropped=player.refused_settings, unsent=player.unsent_settings)
+        folder.update_info(
+            refused_settings=player.refused_settings, unsent_settings=player.unsent_settings
+        )
 
 
 @contextmanager
@@ -345,9 +347,9 @@ def compare(a: Run, b: Run, *, rule: str | None = None, differing: bool = False)
     but different content nothing is tested, unless `differing` is True. Only the two folders are
     needed.
     """
-    from toolmark.reports import run_comparison as comparing
+    from toolmark.reports import run_comparison
 
-    return comparing.compare_runs(a, b, rule, allow_differing=differing)
+    return run_comparison.compare_runs(a, b, rule, allow_differing=differing)
 
 
 def write_report(*runs: Run, path: str | Path | None = None) -> Path:

@@ -145,7 +145,7 @@ def test_a_round_has_three_requests_and_the_reply_is_one_more() -> None:
     mind = Mind(decide=["No.", "no", "  **Yes**, I do"])
     found = play(mind)
     assert phases(found) == ["plan", "process", "decide"] * 3 + ["final"]
-    assert (found.ending, found.answer, found.dialect, found.state) == (
+    assert (found.ending, found.answer, found.tool_format, found.state) == (
         "answered", "5", "executor", 3,
     )  # fmt: skip
     assert found.usage == Usage(input=100, output=10)
@@ -158,14 +158,14 @@ def test_rounds_are_bounded_and_end_with_a_reply() -> None:
     found = play(Mind(decide="not yet"))
     assert phases(found).count("plan") == 6
     assert found.ending == "answered"
-    assert phases(play(Mind(decide="no"), max_step=2)).count("plan") == 2
+    assert phases(play(Mind(decide="no"), max_rounds=2)).count("plan") == 2
     assert phases(play(Mind(decide="no"), asked=task(steps=1))).count("plan") == 1
 
 
 def test_what_was_said_is_stored_with_the_step() -> None:
     mind = Mind(decide=["no", "yes"])
     found = play(mind)
-    said = [[message.text for message in step.said] for step in found.steps]
+    said = [[message.text for message in step.new_messages] for step in found.steps]
     assert said[0][0] == "What does tea cost?"
     assert [len(texts) for texts in said] == [2, 1, 1, 1, 1, 1, 1]
     for texts, request in zip(said, mind.requests, strict=True):
@@ -212,7 +212,7 @@ def test_paths_of_pictures_are_listed_once_they_are_made() -> None:
     assert "Image list" not in process[0]
     assert "Image list:\n- path: /w/a.png\n" in process[1]
     bare = Mind(process=[calls(("clock/now", {})), FIND], decide=["no", "yes"])
-    play(bare, pool=False)
+    play(bare, chooses_tools=False)
     assert "Image list" not in bare.last("process")
 
 
@@ -262,7 +262,7 @@ def test_a_round_without_readable_calls_is_recorded_as_such() -> None:
     assert phases(found) == ["plan", "process", "process", "plan", "process", "decide", "final"]
     assert "[TOOL_ERROR]" in mind.requests[3].messages[-1].text
     assert mind.requests[3].messages[-2].text == "hm"
-    once = play(Mind(process="hm"), retry=False, max_step=1)
+    once = play(Mind(process="hm"), repeats_unreadable=False, max_rounds=1)
     assert phases(once) == ["plan", "process", "final"]
 
 
@@ -309,7 +309,7 @@ def test_turns_follow_each_other_with_the_reply_between() -> None:
 
 def test_a_plan_that_names_no_tool_gets_the_nearest_by_words() -> None:
     mind = Mind(plan="I shall see")
-    play(mind, top_tools=1, asked=task("Please find the price"))
+    play(mind, max_chosen_tools=1, asked=task("Please find the price"))
     assert "shop/find" in mind.last("process") and "clock/now" not in mind.last("process")
 
 
@@ -428,7 +428,7 @@ def test_a_suite_names_its_agent_and_a_recording_replaces_the_environment(
         assert (summary["n_run"], summary["score"]["value"]) == (12, 1.0)
         first = next(found.trajectories())
         assert phases(first) == ["plan", "process", "decide", "final"]
-        assert first.dialect == "executor"
+        assert first.tool_format == "executor"
     lost = tm.run(suite("record", dead=("sum-2",)), Adding(), log_dir=tmp_path / "lost")
     assert lost.summary()["n_not_run"] == 1
 

@@ -92,9 +92,9 @@ class Script(Model):
         return self.replies.pop(0)
 
 
-def play(asked: Task, world: World, *replies: Reply) -> tuple[Trajectory, Script]:
+def play(asked: Task, environment: World, *replies: Reply) -> tuple[Trajectory, Script]:
     model = Script(*replies)
-    return asyncio.run(run_tool_loop(asked, model, NativeFormat(), world, Sampling())), model
+    return asyncio.run(run_tool_loop(asked, model, NativeFormat(), environment, Sampling())), model
 
 
 def test_a_clarification_goes_on_with_the_turn() -> None:
@@ -104,7 +104,7 @@ def test_a_clarification_goes_on_with_the_turn() -> None:
     assert [step.ruling.allowed if step.ruling else None for step in found.steps] == [
         True, None, False, False,
     ]  # fmt: skip
-    assert found.steps[1].said == (said("Austin"),)
+    assert found.steps[1].new_messages == (said("Austin"),)
     assert [m.role for m in model.requests[1].messages] == ["user", "assistant", "user"]
     assert found.ending == "answered"
     assert [turn for turn, _, _ in user.heard] == [0, 0, 1]

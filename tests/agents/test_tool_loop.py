@@ -42,7 +42,7 @@ def user(text: str) -> Message:
 def task(*turns: str, steps: int = 50, calls: int | None = None, single: bool = False) -> Task:
     return Task(
         id="t", suite="s", tools=(TOOL,), turns=tuple(Turn(messages=(user(t),)) for t in turns),
-        limits=Limits(steps=steps, calls=calls, single=single),
+        limits=Limits(steps=steps, calls=calls, single_reply=single),
     )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def test_turns_follow_each_other_in_one_conversation() -> None:
     found, _, model = play(task("a", "b"), [calling(1), said("x"), said("y")])
     assert [step.turn for step in found.steps] == [0, 0, 1]
     assert [m.text for m in model.requests[-1].messages if m.role == "user"] == ["a", "b"]
-    assert [len(step.said) for step in found.steps] == [1, 0, 1]
+    assert [len(step.new_messages) for step in found.steps] == [1, 0, 1]
     assert found.answer == "y"
 
 
@@ -253,19 +253,19 @@ class Moody(Echo):
         return tuple(Tool(name=name, description=str(len(self.called))) for name in listed)
 
 
-@pytest.mark.parametrize("dialect", [NativeFormat(), PromptFormat()])
-def test_tools_that_come_and_go_are_offered_as_they_are(dialect: ToolFormat) -> None:
+@pytest.mark.parametrize("tool_format", [NativeFormat(), PromptFormat()])
+def test_tools_that_come_and_go_are_offered_as_they_are(tool_format: ToolFormat) -> None:
     world = Moody()
     call = (Call(name="f", arguments="{}"),)
-    model = Script(*(dialect.write(call) for _ in range(3)), said("done"))
-    found = asyncio.run(run_tool_loop(task("go"), model, dialect, world, Sampling()))
+    model = Script(*(tool_format.render_calls(call) for _ in range(3)), said("done"))
+    found = asyncio.run(run_tool_loop(task("go"), model, tool_format, world, Sampling()))
     assert world.n_asked == 3
     assert {tool.name for tool in found.tools} == {"f", "g", "h"}
-    if isinstance(dialect, NativeFormat):
+    if isinstance(tool_format, NativeFormat):
         offered = [[t.name for t in request.tools] for request in model.requests]
         assert offered == [["f"], ["g", "h"], ["g"], ["g"]]
         assert [t.description for t in model.requests[2].tools] == ["2"]
     else:
-        told = [[m.text for m in step.said] for step in found.steps]
+        told = [[m.text for m in step.new_messages] for step in found.steps]
         assert any("h" in text for text in told[1])
         assert told[2] == told[3] == []

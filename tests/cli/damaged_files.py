@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.servers.mcp_fault import PNG
-from tests.suites.m3 import endpoints as m3
+from tests.suites.m3 import endpoints
 from tests.suites.m3.test_prediction_files import ID, prediction, truth
 
 from toolmark.official_bfcl import official_data
@@ -122,7 +122,7 @@ def make(root: Path, toolmark: Callable[..., int]) -> dict[str, str]:
         _shorten(next((root / name).iterdir()))
     simple = ("run", "bfcl", "-T", "category=simple_python", "--limit", "3")
     assert toolmark(*simple, "-m", "baseline/eager", "--log-dir", "c") == 0
-    (m3.run(root / "d", 2).path / "attempts.jsonl").touch()
+    (endpoints.run(root / "d", 2).path / "attempts.jsonl").touch()
     assert toolmark("make", *small[:5], "-T", "graphs=2", "--seed", "7", "-o", "set") == 0
     pairs = [{"same": n % 2 == 0, "similarity": n / 30} for n in range(30)]
     (root / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
@@ -157,7 +157,7 @@ def _published(root: Path) -> None:
     rows = (json.dumps({"id": id, "result": "[f()]"}) + "\n" for id in ids)
     (folder / "BFCL_v4_live_relevance_result.json").write_text("".join(rows))
     asked = TuningRequest(
-        plan=Plan(suite="mfcl-vision", model="m", dialect="native"), models=("m",), edits=(),
+        plan=Plan(suite="mfcl-vision", model="m", tool_format="native"), models=("m",), edits=(),
         rounds=1, seed=1, hashes={},
     )  # fmt: skip
     (root / "tuned").mkdir()

@@ -77,7 +77,7 @@ def test_json_is_the_only_thing_on_stdout(toolmark: Command, mind: Mind) -> None
     said = toolmark("run", "funcbench", "-m", mind.model, *SMALL, "--json")
     found = json.loads(said.out)
     assert said.code == 0
-    assert {"suite", "model", "dialect", "n_planned", "n_run", "n_not_run", "score", "parts",
+    assert {"suite", "model", "tool_format", "n_planned", "n_run", "n_not_run", "score", "parts",
             "run_dir"} <= found.keys()  # fmt: skip
     assert found["score"].keys() >= {"name", "value", "low", "high"}
     assert Path(found["run_dir"], "trajectories.jsonl").exists()
@@ -149,27 +149,31 @@ def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("run", "funcbnch", "-m", "test/null"), "no suite 'funcbnch'; did you mean: funcbench"),
-        (("run", "funcbench", "-m", "test/nul"), "no test instrument 'nul'; did you mean: null"),
+        (("run", "funcbnch", "-m", "control/null"), "no suite 'funcbnch'; did you mean: funcbench"),
+        (("run", "funcbench", "-m", "control/nul"), "no control 'nul'; did you mean: null"),
         (("run", "funcbench", "-m", "opnai/gpt-5"), "did you mean: openai/"),
-        (("run", "funcbench", "-m", "test/null", "-T", "cor=3"), "did you mean: core"),
-        (("run", "m3-local", "-m", "test/null", "-T", "temperatur=1"),
+        (("run", "funcbench", "-m", "control/null", "-T", "cor=3"), "did you mean: core"),
+        (("run", "m3-local", "-m", "control/null", "-T", "temperatur=1"),
          "known: agent, cassette, family, instances, mode, seed, similarity"),
-        (("run", "funcbench", "-m", "test/null", "--tasks", "/dev/null"), "not a file"),
-        (("run", "funcbench", "-m", "test/null", "-T", "core"), "expected KNOB=VALUE"),
-        (("run", "funcbench", "-m", "test/null", "-T", "core=x"), "parameter core: expected int"),
-        (("run", "funcbench", "-m", "test/null", "-T", "core=5", "-T", "depth=5"),
+        (("run", "funcbench", "-m", "control/null", "--tasks", "/dev/null"), "not a file"),
+        (("run", "funcbench", "-m", "control/null", "-T", "core"), "expected NAME=VALUE"),
+        (("run", "funcbench", "-m", "control/null", "-T", "core=x"),
+         "parameter core: expected int"),
+        (("run", "funcbench", "-m", "control/null", "-T", "core=5", "-T", "depth=5"),
          "depth must be at most core - 1 = 4; got 5"),
-        (("run", "bfcl", "-m", "test/null", "-T", "category=simple_pyton"), "simple_python"),
-        (("run", "funcbench", "-m", "test/null", "--extra-body", "[1]"), "expected a JSON object"),
-        (("run", "funcbench", "-m", "test/null", "--extra-body", "{"), "not JSON"),
-        (("run", "funcbench", "-m", "test/null", "--header", "sekrit"), "expected 'NAME: VALUE'"),
-        (("run", "funcbench", "-m", "test/null", "--dialect", "nativ"), "did you mean: native"),
-        (("run", "funcbench", "-m", "test/null", "--tasks", "none.jsonl"), "cannot read tasks"),
-        (("run", "nowhere_at_all:load", "-m", "test/null"), "cannot import nowhere_at_all"),
+        (("run", "bfcl", "-m", "control/null", "-T", "category=simple_pyton"), "simple_python"),
+        (("run", "funcbench", "-m", "control/null", "--extra-body", "[1]"),
+         "expected a JSON object"),
+        (("run", "funcbench", "-m", "control/null", "--extra-body", "{"), "not JSON"),
+        (("run", "funcbench", "-m", "control/null", "--header", "sekrit"),
+         "expected 'NAME: VALUE'"),
+        (("run", "funcbench", "-m", "control/null", "--tool-format", "nativ"),
+         "did you mean: native"),
+        (("run", "funcbench", "-m", "control/null", "--tasks", "none.jsonl"), "cannot read tasks"),
+        (("run", "nowhere_at_all:load", "-m", "control/null"), "cannot import nowhere_at_all"),
         (("score", "nowhere"), "not a run folder"),
         (("compare", "nowhere", "there"), "not a run folder"),
-        (("run", "funcbench", "-m", "test/faulty?class=bogus&rate=0.5"), "bogus"),
+        (("run", "funcbench", "-m", "control/faulty?class=bogus&rate=0.5"), "bogus"),
         (("fetch", "bfc"), "did you mean: bfcl"),
         (("perturb", "speech", "gone.wav"), "gone.wav: no such file"),
         (("perturb", "speech", "gone.txt"), "gone.txt: no such file"),
@@ -235,7 +239,7 @@ def test_the_help_names_every_suite(toolmark: Command) -> None:
 
 
 def test_making_tasks_does_not_overwrite_a_run(toolmark: Command) -> None:
-    found = json.loads(toolmark("run", "funcbench", "-m", "test/null", *SMALL, "--json").out)
+    found = json.loads(toolmark("run", "funcbench", "-m", "control/null", *SMALL, "--json").out)
     said = toolmark("make", "funcbench", *SMALL, "-o", found["run_dir"])
     assert said.code == 2
     assert "is a run" in said.err
@@ -256,9 +260,9 @@ def test_make_writes_tasks_that_run_asks(toolmark: Command) -> None:
     lines = Path("made/tasks.jsonl").read_bytes().splitlines()
     assert len(lines) == 6
     graph = msgspec.json.decode(lines[0])["reference"]["graph"]
-    assert {"target", "nodes", "given"} <= graph.keys()
+    assert {"target", "nodes", "known_values"} <= graph.keys()
     said = toolmark(
-        "run", "funcbench", "-m", "test/oracle", "--tasks", "made/tasks.jsonl", "--json"
+        "run", "funcbench", "-m", "control/oracle", "--tasks", "made/tasks.jsonl", "--json"
     )
     assert json.loads(said.out)["score"]["value"] == 1.0
 
@@ -302,17 +306,27 @@ def test_reasons_not_printed_are_counted_and_no_seed_is_drawn_for_a_folder(
     made = toolmark("make", *words, "-o", "made")
     assert made.out.count("not made, 2 tasks: ") == 4
     assert "  not made, 2 tasks: 1 other reason\n" in made.out
-    run = toolmark("run", *words, "-m", "test/null")
+    run = toolmark("run", *words, "-m", "control/null")
     assert run.out.count("not run, ") == 1 and "not run, 8 episodes: preparation: " in run.out
     assert run.out.count("    also: ") == 3 and "    also: 1 other message\n" in run.out
     assert "was drawn" not in run.out
 
 
-@pytest.mark.parametrize("dialect", ["native", "prompt"])
+@pytest.mark.parametrize("tool_format", ["native", "prompt"])
 def test_a_dry_run_shows_the_system_prompt_that_is_sent(
-    toolmark: Command, mind: Mind, dialect: str
+    toolmark: Command, mind: Mind, tool_format: str
 ) -> None:
-    words = ("run", "funcbench", "-m", mind.model, *SMALL, "--limit", "1", "--dialect", dialect)
+    words = (
+        "run",
+        "funcbench",
+        "-m",
+        mind.model,
+        *SMALL,
+        "--limit",
+        "1",
+        "--tool-format",
+        tool_format,
+    )
     shown = toolmark(*words, "--dry-run")
     assert shown.code == 0 and mind.asked == []
     assert toolmark(*words).code == 0
@@ -325,7 +339,7 @@ def test_a_dry_run_makes_the_first_task_and_shows_its_question_and_picture(
     toolmark: Command,
 ) -> None:
     words = ("mfcl-vision", "-T", "items=1", "-T", "variations=base,gray", "--seed", "7")
-    said = toolmark("run", *words, "-m", "test/null", "--repeats", "2", "--dry-run")
+    said = toolmark("run", *words, "-m", "control/null", "--repeats", "2", "--dry-run")
     assert said.code == 0, said.err
     suite = suite_registry.load_suite("mfcl-vision", items=1, variations="base,gray", seed=7)
     asked = next(iter(suite.maker.make(list(suite))))
@@ -339,7 +353,7 @@ def test_a_dry_run_makes_the_first_task_and_shows_its_question_and_picture(
 
 
 def test_a_dry_run_of_an_unknown_tool_format_is_no_run(toolmark: Command) -> None:
-    words = ("run", "funcbench", "-m", "test/null", *SMALL, "--dialect", "promt")
+    words = ("run", "funcbench", "-m", "control/null", *SMALL, "--tool-format", "promt")
     said = toolmark(*words, "--dry-run")
     assert said.code == 2 and "did you mean: prompt" in said.err
 
@@ -353,27 +367,27 @@ def test_dry_run_asks_nothing(toolmark: Command, mind: Mind) -> None:
 
 
 def test_score_show_report_and_compare_work_on_what_run_left(toolmark: Command) -> None:
-    a = json.loads(toolmark("run", "funcbench", "-m", "test/oracle", *SMALL, "--json").out)
-    b = json.loads(toolmark("run", "funcbench", "-m", "test/null", *SMALL, "--json").out)
+    a = json.loads(toolmark("run", "funcbench", "-m", "control/oracle", *SMALL, "--json").out)
+    b = json.loads(toolmark("run", "funcbench", "-m", "control/null", *SMALL, "--json").out)
     assert toolmark("score", a["run_dir"], "--json").code == 0
     shown = toolmark("show", b["run_dir"], first(b))
     assert shown.code == 0
     assert "no_answer" in shown.out
     assert toolmark("show", b["run_dir"], "nothing").code == 2
     compared = toolmark("compare", a["run_dir"], b["run_dir"])
-    assert "test/oracle is better than test/null" in compared.out
+    assert "control/oracle is better than control/null" in compared.out
     assert json.loads(toolmark("compare", a["run_dir"], b["run_dir"], "--json").out)["paired"]
-    *_, last = a["readings"]
-    other = toolmark("compare", a["run_dir"], b["run_dir"], "--reading", last, "--json")
-    assert json.loads(other.out)["reading"] == last
-    assert toolmark("compare", a["run_dir"], b["run_dir"], "--reading", "nobody's").code == 2
+    *_, last = a["rules"]
+    other = toolmark("compare", a["run_dir"], b["run_dir"], "--rule", last, "--json")
+    assert json.loads(other.out)["rule"] == last
+    assert toolmark("compare", a["run_dir"], b["run_dir"], "--rule", "nobody's").code == 2
     page = toolmark("report", a["run_dir"], b["run_dir"], "-o", "page.html")
     assert page.code == 0
     assert Path("page.html").stat().st_size > 10_000
 
 
 def test_fail_under_is_an_exit_code_and_a_line_that_says_why(toolmark: Command) -> None:
-    words = ("run", "funcbench", "-m", "test/null", *SMALL)
+    words = ("run", "funcbench", "-m", "control/null", *SMALL)
     failed = toolmark(*words, "--fail-under", "0.5")
     assert failed.code == 1
     assert "--fail-under 0.5 failed: the score is 0" in failed.err
@@ -398,7 +412,7 @@ def test_only_a_whole_score_passes_a_gate(score: dict[str, Any], said: str) -> N
 
 
 def test_a_corrupt_folder_is_named_by_line_and_left_alone(toolmark: Command) -> None:
-    words = ("run", "funcbench", "-m", "test/null", *SMALL, "--json")
+    words = ("run", "funcbench", "-m", "control/null", *SMALL, "--json")
     path = Path(json.loads(toolmark(*words).out)["run_dir"])
     lines = (path / "trajectories.jsonl").read_bytes().splitlines(keepends=True)
     damaged = lines[0][:20] + b"\n" + b"".join(lines[1:])
@@ -455,7 +469,7 @@ def test_foreign_replies_are_incorrect_and_stored_as_sent_or_cut_visibly(
     whole = f"{value[: 2**20]} [cut: {len(value)} characters]" if len(value) > 2**20 else value
     assert json_codec.restore_surrogates(kept) == whole
     (score,) = run.scores()
-    assert sum(label.primary for label in score.readings["official"].labels) == 1
+    assert sum(label.primary for label in score.verdicts["official"].labels) == 1
 
 
 def test_ctrl_c_stops_cleanly_with_a_summary(mind: Mind, tmp_path: Path) -> None:
@@ -488,13 +502,13 @@ def test_a_model_that_refuses_the_suites_temperature_is_still_run(
     assert said.code == 0
     assert "the server refused temperature" in said.out
     (path,) = Path("runs").iterdir()
-    assert Run(path).info.dropped == ("temperature",)
+    assert Run(path).info.refused_settings == ("temperature",)
 
 
 def test_a_setting_that_is_never_sent_is_reported_once_stored_and_found_by_the_doctor(
     toolmark: Command, mind: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    never = endpoint_profile.EndpointProfile(without=("temperature",))
+    never = endpoint_profile.EndpointProfile(unsent_settings=("temperature",))
     monkeypatch.setattr(provider_table, "profile_for_url", lambda url: never)
     words = ("run", "funcbench", "-m", mind.model, *SMALL, "--temperature", "0.7")
     said = toolmark(*words)
@@ -504,7 +518,9 @@ def test_a_setting_that_is_never_sent_is_reported_once_stored_and_found_by_the_d
         "not sent: temperature: this provider's profile leaves it out; its own default was used"
     ]
     (path,) = Path("runs").iterdir()
-    assert Run(path).info.unsent == ("temperature",) and Run(path).info.dropped == ()
+    assert (
+        Run(path).info.unsent_settings == ("temperature",) and Run(path).info.refused_settings == ()
+    )
     assert told[0] in html.unescape(
         Path(toolmark("report", str(path)).out.strip()).read_text("utf-8")
     )
@@ -535,7 +551,7 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
     for name in suite_registry.SUITES:  # what it is, is told all the same
         assert suite_registry.suite_summary(name).partition(". ")[0].rstrip(".") in listed
     assert f"next: {user_modules.install_command('m3')}" in said(
-        "run", "m3-local", "-m", "test/null"
+        "run", "m3-local", "-m", "control/null"
     )
     for name in ("m3", "m3-local"):  # so are its knobs, and what to install
         shown = said("list", name)

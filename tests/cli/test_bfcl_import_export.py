@@ -27,7 +27,7 @@ def test_a_dead_endpoint_scores_nothing(toolmark: Command, dead: str, category: 
     known = "irrelevance,live_relevance,simple_java,multi_turn_base,memory_kv,format_sensitivity"
     chosen = known if category == "all" else category
     said = toolmark(
-        "run", "bfcl", "-m", dead, "-T", f"category={chosen}", "--dialect", "prompt",
+        "run", "bfcl", "-m", dead, "-T", f"category={chosen}", "--tool-format", "prompt",
         "--sample", "30", "--max-retries", "0", "--json",
     )  # fmt: skip
     assert said.code == 3, said.err
@@ -36,7 +36,7 @@ def test_a_dead_endpoint_scores_nothing(toolmark: Command, dead: str, category: 
     assert summary["score"]["value"] is None
     assert not {k: part for k, part in summary["parts"].items() if part["value"] is not None}
     scores = list(Run(Path(summary["run_dir"])).scores())
-    assert len(scores) == 30 and not any(score.readings for score in scores)
+    assert len(scores) == 30 and not any(score.verdicts for score in scores)
 
 
 def test_results_come_in_and_go_out_by_command(toolmark: Command, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.servers.planning_endpoint import Command, Mind
 from tests.suites.m3 import endpoints
 
 from toolmark.cli import app
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.core.errors import UsageError
 
 COMMANDS: Any = typer.main.get_command(app.app)
@@ -53,7 +53,7 @@ def test_judges_are_asked_where_and_as_the_flags_say(
 
 def test_a_header_goes_to_one_address_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(*models: str) -> dict[str, Any]:
-        return o.connection_settings(
+        return options.connection_settings(
             models,
             base_url=None,
             header=["K: v"],
@@ -65,7 +65,7 @@ def test_a_header_goes_to_one_address_alone(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     one, other = "http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"
-    assert asked(f"{one}#a", f"{one}#b", "test/null")["headers"] == [("K", "v")]
+    assert asked(f"{one}#a", f"{one}#b", "control/null")["headers"] == [("K", "v")]
     with pytest.raises(UsageError, match="several addresses"):
         asked(f"{one}#a", f"{other}#a")
     with pytest.raises(UsageError, match="several addresses"):
@@ -75,5 +75,5 @@ def test_a_header_goes_to_one_address_alone(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_plan_keeps_where_a_model_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     url = "http://127.0.0.1:1/v1"
-    assert o.stored_base_url(["test/null", "openai/a"], url) == url
-    assert o.stored_base_url(["test/null", "openai/a"], None) == ""
+    assert options.stored_base_url(["control/null", "openai/a"], url) == url
+    assert options.stored_base_url(["control/null", "openai/a"], None) == ""

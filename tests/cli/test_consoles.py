@@ -19,8 +19,18 @@ from toolmark.core.records import Reply, Request
 from toolmark.runs.run_store import Run
 
 SAID = "the ratio is 1:100:2, map {a:x:b}, [bold]no[/] :warning:"
-HUGE = ("run", "multinet-openx", "-m", "test/faulty?class=out_of_range&rate=0.5", "-T", "items=30",
-        "-T", "pictures=no", "--seed", "7")  # fmt: skip
+HUGE = (
+    "run",
+    "multinet-openx",
+    "-m",
+    "control/faulty?class=out_of_range&rate=0.5",
+    "-T",
+    "items=30",
+    "-T",
+    "pictures=no",
+    "--seed",
+    "7",
+)
 
 
 @pytest.fixture

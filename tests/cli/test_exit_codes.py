@@ -18,8 +18,8 @@ CLI = Path(app.__file__).parent
 
 WRONG = [
     ("run", "funcbench"),
-    ("run", "funcbench", "-m", "test/null", "--limit", "none"),
-    ("run", "funcbench", "-m", "test/null", "--fresh", "--continue"),
+    ("run", "funcbench", "-m", "control/null", "--limit", "none"),
+    ("run", "funcbench", "-m", "control/null", "--fresh", "--continue"),
     ("list", "nothing"),
     ("doctor",),
     ("make", "nothing", "-o", "x"),
@@ -67,13 +67,13 @@ def test_every_command_ends_by_the_function_that_says_why() -> None:
 
 
 def test_what_was_not_run_is_code_3_with_how_much(toolmark: Command) -> None:
-    ended = toolmark("run", "funcbench", "-m", "test/dead", *SMALL)
+    ended = toolmark("run", "funcbench", "-m", "control/dead", *SMALL)
     assert ended.code == exit_codes.NOT_RUN
     assert said_why(ended.err) == ["toolmark: 2 of 2 episodes not run"]
 
 
 def test_a_gate_on_no_score_fails_and_wins_over_what_was_not_run(toolmark: Command) -> None:
-    ended = toolmark("run", "funcbench", "-m", "test/dead", *SMALL, "--fail-under", "0")
+    ended = toolmark("run", "funcbench", "-m", "control/dead", *SMALL, "--fail-under", "0")
     assert ended.code == exit_codes.GATE_FAILED
     assert said_why(ended.err) == [
         "toolmark: --fail-under 0 failed: there is no score",
@@ -114,7 +114,7 @@ def load(n: int = 3):
 
 def test_what_could_not_be_scored_is_code_3_with_how_much(toolmark: Command) -> None:
     Path("unscored.py").write_text(SUITE)
-    run = toolmark("run", "unscored.py:load", "-m", "test/null", "--json")
+    run = toolmark("run", "unscored.py:load", "-m", "control/null", "--json")
     assert run.code == exit_codes.NOT_RUN
     assert said_why(run.err)[-1] == "toolmark: 2 of 3 episodes not run"
     ended = toolmark("score", json.loads(run.out)["run_dir"])
@@ -155,7 +155,7 @@ def test_an_interruption_is_code_130_and_says_what_is_stored(
 
 
 def test_a_dry_run_prints_json_where_it_is_asked_for(toolmark: Command) -> None:
-    words = ("run", "funcbench", "-m", "test/null", *SMALL, "--dry-run")
+    words = ("run", "funcbench", "-m", "control/null", *SMALL, "--dry-run")
     text, found = toolmark(*words), json.loads(toolmark(*words, "--json").out)
     assert text.out.startswith("2 tasks of funcbench, seed 7\n")
     assert (found["suite"], found["seed"], found["n_tasks"]) == ("funcbench", 7, 2)

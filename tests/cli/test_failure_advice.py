@@ -46,7 +46,7 @@ def test_a_server_that_is_down_is_looked_at_first(toolmark: Command) -> None:
 
 
 def test_what_is_no_endpoint_is_not_probed(toolmark: Command) -> None:
-    said = toolmark(*WORDS, "-m", "test/dead")
+    said = toolmark(*WORDS, "-m", "control/dead")
     assert AGAIN in said.out and "doctor" not in said.out
 
 

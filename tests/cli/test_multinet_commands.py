@@ -31,7 +31,7 @@ def test_a_suite_lists_its_own_baselines_and_controls(family: str) -> None:
     told = next(line for line in lines if line.startswith("baselines: "))
     names = [f"baseline/{name}" for name in BASELINES_BY_FAMILY[family]]  # type: ignore[index]
     assert told == f"baselines: {', '.join(names)}"
-    assert any(line.startswith("test instruments: test/oracle") for line in lines)
+    assert any(line.startswith("controls: control/oracle") for line in lines)
     assert "baselines: " not in said("list", "funcbench").output
 
 
@@ -78,7 +78,17 @@ def test_a_set_of_stand_ins_says_so_when_it_is_asked_and_scored() -> None:
 
 
 def test_a_preview_shows_the_first_row_in_both_forms_and_that_it_has_a_picture() -> None:
-    words = ("multinet-odinw", "-m", "test/null", "-T", "items=3", "--seed", "7", "-T", "form=both")
+    words = (
+        "multinet-odinw",
+        "-m",
+        "control/null",
+        "-T",
+        "items=3",
+        "--seed",
+        "7",
+        "-T",
+        "form=both",
+    )
     shown = said("run", *words, "--dry-run").output
     first = shown.partition("The first one, ")[2].partition(":")[0]
     assert first.endswith("@text") and f"otherwise, {first[:-5]}@tool:" in shown
@@ -105,7 +115,7 @@ def test_the_request_at_the_end_of_a_long_prompt_is_shown_and_all_of_it_by_all()
 
 @pytest.mark.parametrize("n", ["0", "101"])
 def test_an_impossible_number_of_frames_is_named_by_its_parameter(n: str) -> None:
-    done = said("run", "multinet-overcooked", "-m", "test/null", "-T", f"frames={n}",
+    done = said("run", "multinet-overcooked", "-m", "control/null", "-T", f"frames={n}",
                 "-T", "data=synthetic")  # fmt: skip
     assert isinstance(done.exception, UsageError)
     assert str(done.exception) == f"parameter frames: expected int >= 1 and <= 100, got {n!r}"

@@ -37,7 +37,7 @@ def test_the_page_on_own_servers_is_followed(
     (found,) = json.loads(said.out)
     assert found["status"] == "ok" and found["detail"].startswith("orders offers total")
 
-    (oracle,) = [line for line in commands if "test/oracle" in line]
+    (oracle,) = [line for line in commands if "control/oracle" in line]
     said = toolmark(*shlex.split(oracle)[1:], "--json")
     summary = json.loads(said.out)
     assert (said.code, summary["n_run"], summary["score"]["value"]) == (0, 2, 1.0)

@@ -101,7 +101,7 @@ def test_one_bad_input_costs_the_others_nothing(toolmark: Command, tmp_path: Pat
     lines = (tmp_path / "made" / "record.jsonl").read_text().splitlines()
     first, bad, last = map(json.loads, lines)
     assert "not a sound file" in bad["failed"] and "audio" not in bad
-    assert "notes dot" in last["spoken"], "a text may end as the name of a file does"
+    assert "notes dot" in last["rewritten"], "a text may end as the name of a file does"
     assert first["audio"] and last["audio"] and "failed" not in last
     assert {path.name for path in (tmp_path / "made").glob("*.wav")} == {"0000.wav", "0002.wav"}
 
@@ -122,7 +122,9 @@ def test_a_text_is_heard_by_the_simulated_and_a_sound_by_a_real_recogniser(
     assert said.code == 2 and "--text" in said.err and "own.txt" in said.err
     for more in (("--text", "Turn the lights off"), ()):
         [made] = json.loads(toolmark("perturb", "speech", "own.wav", *CLEAN, "--json", *more).out)
-        assert made["said"] == "Turn the lights off" and made["heard"]["pocketsphinx"]["wer"] >= 0
+        assert (
+            made["uttered"] == "Turn the lights off" and made["heard"]["pocketsphinx"]["wer"] >= 0
+        )
         own.with_suffix(".txt").write_text("Turn the\nlights off\n")
     said = toolmark("perturb", "speech", "own.wav", "own.wav", "--text", "Turn the lights off")
     assert said.code == 2 and "one sound file" in said.err

@@ -87,7 +87,7 @@ def test_ctrl_c_while_speech_is_made_ends_it_without_a_run(tmp_path: Path) -> No
     home.mkdir()
     for name in ("archives", "packages"):
         (home / name).symlink_to(cache_folder() / name)
-    words = ["run", "mfcl-transcripts", "-m", "test/oracle", "-T", "items=20", "-T",
+    words = ["run", "mfcl-transcripts", "-m", "control/oracle", "-T", "items=20", "-T",
              "category=simple_python", "-T", "conditions=clean,loss", "-T",
              "engines=flite"]  # fmt: skip
     with subprocess.Popen(

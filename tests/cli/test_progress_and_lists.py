@@ -118,7 +118,7 @@ def test_a_recording_is_printed_by_its_length_file_and_words(make_run: Maker, kn
     speech = {"speech": {"turns": [turn]}} if known else None
     task = replace(next(run.tasks()), reference=speech)
     [trajectory] = run.trajectories()
-    step = replace(trajectory.steps[0], said=(Message(role="user", parts=(audio,)),))
+    step = replace(trajectory.steps[0], new_messages=(Message(role="user", parts=(audio,)),))
     played = replace(trajectory, steps=(step,))
     lines = written(lambda console: episode_output.print_episode(console, task, played, None, ()))
     length, words = ("6.12 s", ' "um book it"') if known else ("1\u202f000 bytes", "")
@@ -231,6 +231,6 @@ def test_making_tasks_after_a_resume_counts_those_that_were_made() -> None:
 
 def test_a_run_without_a_score_shows_a_dash_and_one_that_is_no_share_no_per_cent() -> None:
     assert "score –" in progress_display.progress_line(Progress(n_planned=9), "m")
-    error = Estimate(name="error", value=0.879, low=0.812, high=0.951, share=False)
+    error = Estimate(name="error", value=0.879, low=0.812, high=0.951, is_share=False)
     line = progress_display.progress_line(Progress(n_planned=9, headline=error), "m")
     assert "score 0.879 [0.812, 0.951]" in line

@@ -101,6 +101,6 @@ def test_every_printed_next_step_works_when_pasted(
 
 
 def test_to_begin_anew_and_to_go_on_exclude_each_other(toolmark: Command) -> None:
-    said = toolmark(*WORDS, "-m", "test/null", "--fresh", "--continue")
+    said = toolmark(*WORDS, "-m", "control/null", "--fresh", "--continue")
     assert said.code == 2
     assert "--fresh begins a new run, --continue goes on with one" in said.err

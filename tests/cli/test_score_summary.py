@@ -44,7 +44,7 @@ def test_evidence_is_shown_once_and_then_what_differs() -> None:
         "official": verdict("a", "b"),
         "paper": verdict("a", "c"),
     }
-    score = Score(task="t", item="t", readings=readings)
+    score = Score(task="t", item="t", verdicts=readings)
     task, played = Task(id="t", suite="s", turns=()), Trajectory(task="t", ending="steps")
     lines = written(lambda console: episode_output.print_episode(console, task, played, score, ()))
     at = lines.index("fair incorrect 0.5")
@@ -62,12 +62,12 @@ def test_evidence_is_shown_once_and_then_what_differs() -> None:
 def test_a_summary_names_its_rule_and_says_what_it_counts(make_run: Maker, scorer: Scorer) -> None:
     def metrics(columns: Columns) -> Sequence[Metric]:
         head, part, *_ = scorer.metrics(columns)
-        return [head, structs.replace(part, name="sim_cov", told="similarity", unit="calls made")]
+        return [head, structs.replace(part, name="sim_cov", title="similarity", unit="calls made")]
 
     run = make_run(n=12)
     found = run_finalization.rescore_run(run, replace(scorer, metrics=metrics))
     lines = written(lambda console: console_output.print_summary(console, found))
-    assert any(line.strip().startswith("success, official reading ") for line in lines)
+    assert any(line.strip().startswith("success, official rule ") for line in lines)
     assert any("similarity " in line and line.endswith("n=4 calls made") for line in lines)
     assert not any("sim_cov" in line for line in lines)
     only = replace(
@@ -102,7 +102,7 @@ def test_a_report_that_is_older_than_the_scores_is_marked(make_run: Maker) -> No
 def test_a_class_of_failure_has_the_suites_words(make_run: Maker, scorer: Scorer) -> None:
     run = make_run(n=8, luck=0)
     words = {"calls": "asked for too much", "type_error:nested": "within"}
-    listed = written(lambda to: console_output.print_outcomes(to, run, natives=words))
+    listed = written(lambda to: console_output.print_outcomes(to, run, failure_names=words))
     assert any("over_limit  calls asked for too much" in line for line in listed)
     common = written(lambda to: console_output.print_failures(to, run, words))
     assert "  2 failures: wrong_value  type_error:nested within" in common
@@ -114,8 +114,8 @@ def test_a_class_of_failure_has_the_suites_words(make_run: Maker, scorer: Scorer
     )
     assert shown is not None
     made, _ = run_facts.gather_run_facts(0, run, shown, "a")
-    rows = {row.native: row for causes in made.causes for row in causes.rows}
-    assert "calls" in rows["calls asked for too much"].show, "episodes are found by the code"
+    rows = {row.suite_cause: row for causes in made.causes for row in causes.rows}
+    assert "calls" in rows["calls asked for too much"].filters, "episodes are found by the code"
     assert "4 incorrect value" in rows, "classes without words stay as they are"
 
 
@@ -124,7 +124,7 @@ def test_answers_that_share_items_are_counted_with_their_items() -> None:
     assert console_output._sample_size_text(head) == "80 answers, 10 items"
     found = {"score": head, "n_run": 80}
     assert console_output._episode_counts_text(found) == "80 answers, 10 items"
-    part = {"score": head | {"n": 10, "n_items": 0, "told": "as it is"}, "n_run": 20}
+    part = {"score": head | {"n": 10, "n_items": 0, "title": "as it is"}, "n_run": 20}
     assert console_output._episode_counts_text(part) == "10 of all 20 answers"
 
 

@@ -212,7 +212,7 @@ def test_no_key_of_a_judge_reaches_a_file(
 ) -> None:
     knobs = ("truths=truths.json", "servers=mcp.json", "agent=loop", "similarity=exact")
     words = [word for knob in knobs for word in ("-T", knob)]
-    told = toolmark("run", "m3", "-m", "test/oracle", *words, "--sandbox", "off")
+    told = toolmark("run", "m3", "-m", "control/oracle", *words, "--sandbox", "off")
     assert told.code == 0, told
     (run,) = (home / "runs").glob("*")
     places = [_filled(f"http://HOST/KEY/v1#{name}", key, mind) for name in "abc"]

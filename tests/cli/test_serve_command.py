@@ -51,7 +51,7 @@ def serving(*words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 def calls(played: Task) -> list[Call]:
     """Make a right call, a silently wrong one, and one of each error."""
-    given = played.reference["graph"]["given"]
+    given = played.reference["graph"]["known_values"]
     nodes = played.reference["graph"]["nodes"]
     first = next(x for x in nodes if {i["source"] for i in x["inputs"]} <= given.keys())
     right = {i["parameter"]: given[i["source"]] for i in first["inputs"]}
@@ -96,9 +96,11 @@ def test_a_task_is_served_on_standard_input_and_output(mode: str) -> None:
 def test_the_first_task_is_served_unless_one_is_named(tmp_path: Path) -> None:
     first = next(iter(tm.load("funcbench", **SIZE)))
 
-    async def scene(world: McpEnvironment) -> None:
-        assert [tool.name for tool in await world.tools()] == [f"f/{x.name}" for x in first.tools]
-        assert (await ask(world, f"f/{first.tools[0].name}")).is_error
+    async def scene(environment: McpEnvironment) -> None:
+        assert [tool.name for tool in await environment.tools()] == [
+            f"f/{x.name}" for x in first.tools
+        ]
+        assert (await ask(environment, f"f/{first.tools[0].name}")).is_error
 
     source = str(Path(toolmark.__file__).parents[1])  # no part of the environment in a checkout
     entry = {"env": {"PYTHONPATH": source}, "paths": [source]}
@@ -175,7 +177,7 @@ def test_ctrl_c_ends_the_server() -> None:
         (("bfcl",), "no server for 'bfcl'"),
         (("funcbench", *WORDS, "--task", "funcbench-c4-d2-k2-m0-g99"), "did you mean: funcbench"),
         (("funcbench", "-T", "core=x"), "parameter core: expected"),
-        (("funcbench", "-T", "core"), "expected KNOB=VALUE"),
+        (("funcbench", "-T", "core"), "expected NAME=VALUE"),
     ],
 )
 def test_what_cannot_be_served_is_reported(

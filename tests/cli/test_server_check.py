@@ -57,7 +57,7 @@ def test_each_server_is_examined_by_itself(toolmark: Command, tmp_path: Path) ->
         ("web", "did not start"),
     ):
         assert words in found[name]["detail"]
-        assert found[name]["step"]
+        assert found[name]["next_step"]
     assert KEY not in str(found)
 
 
@@ -75,7 +75,7 @@ def test_the_step_of_a_server_that_does_not_start_can_be_pasted(
             "${workspace}/z", ""]  # fmt: skip
     entry = {"command": "python3", "args": args, "needs": ["WORD"]}
     found = examined(toolmark, home / "mcp.json", s=entry)["s"]
-    begin, _, pasted = found["step"].partition(": ")
+    begin, _, pasted = found["next_step"].partition(": ")
     assert begin == "start it by hand in an empty folder" and KEY not in pasted
     ran = subprocess.run(["sh", "-c", pasted], cwd=empty, capture_output=True, text=True)
     wanted = [KEY, "a b", "it's", KEY, 'xa "b" $cy', f"{empty}/z", ""]

@@ -50,7 +50,7 @@ def test_a_run_says_it_first_and_keeps_it_for_the_report(
     assert about.startswith("m3: 2 of 2 references") and first.strip() == LACKS
     assert "odd: tool 'no_schema' is left out" in said.out
     (path,) = Path("runs").iterdir()
-    assert Run(path).info.missing.keys() == {"maps"}
+    assert Run(path).info.missing_parts.keys() == {"maps"}
     assert Run(path).info.notes.keys() == {"data", "odd"}
     assert toolmark("report", str(path)).code == 0
     page = html.unescape((path / "report.html").read_text("utf-8").replace("<wbr>", ""))
@@ -65,4 +65,4 @@ def test_what_is_there_when_a_run_is_continued_is_no_longer_missing(
     said = toolmark(*words)
     assert "NO_SUCH_KEY" not in said.err
     (path,) = Path("runs").iterdir()
-    assert Run(path).info.missing == {} and Run(path).info.notes.keys() == {"data", "odd"}
+    assert Run(path).info.missing_parts == {} and Run(path).info.notes.keys() == {"data", "odd"}

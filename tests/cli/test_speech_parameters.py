@@ -99,7 +99,7 @@ def test_folders_in_which_nothing_can_be_used_are_refused_with_the_next_step(
     for root, told in (("bad", "empty: empty.wav"), ("bare", "no sound"), ("gone", "no folder")):
         for words in (
             ("perturb", "speech", TEXT, "--noises", root),
-            ("run", "mfcl-speech", "-m", "test/null", "-T", f"noises={root}", *ITEM),
+            ("run", "mfcl-speech", "-m", "control/null", "-T", f"noises={root}", *ITEM),
             ("make", "mfcl-speech", "-o", "made", "-T", f"noises={root}", *ITEM),
         ):
             said = toolmark(*words)
@@ -165,7 +165,7 @@ def test_a_models_wording_is_taken_where_every_value_survives(
 ) -> None:
     mind.body = fake.says(f"<think>easy</think>\n{WORDED}\n")
     [turn] = _make(toolmark, mind, "--ids", "simple_python_0")
-    assert turn["spoken"] == WORDED.replace("5.", "five."), "what it left in digits is read out"
+    assert turn["rewritten"] == WORDED.replace("5.", "five."), "what it left in digits is read out"
     assert turn["rewriter"] == mind.model and "refused" not in turn
     [asked] = mind.asked
     given = json.loads(asked.json["messages"][-1]["content"])
@@ -195,7 +195,7 @@ def test_a_wording_that_cannot_be_used_gives_way_to_the_rules_and_says_why(
     mind.body = reply
     [turn] = _make(toolmark, mind, "--ids", "simple_python_0")
     assert why in str(turn["refused"]) and "rewriter" not in turn
-    assert "base of ten" in str(turn["spoken"])
+    assert "base of ten" in str(turn["rewritten"])
 
 
 def test_a_key_that_the_rewriter_echoes_reaches_no_file(
@@ -225,8 +225,19 @@ def test_a_rewriter_that_does_not_answer_ends_it_before_anything_is_asked(
 ) -> None:
     monkeypatch.setattr("toolmark.suites.mfcl_speech.model_rewording.MAX_RETRIES", 1)
     mind.status, mind.body = status, {"error": {"message": "no"}}
-    said = toolmark("run", "mfcl-speech", "-m", "test/null", "-T", f"rewriter={mind.model}", *ITEM,
-                    "-T", "items=2", "-T", "category=expert")  # fmt: skip
+    said = toolmark(
+        "run",
+        "mfcl-speech",
+        "-m",
+        "control/null",
+        "-T",
+        f"rewriter={mind.model}",
+        *ITEM,
+        "-T",
+        "items=2",
+        "-T",
+        "category=expert",
+    )
     assert said.code == 3
     assert "rewriter http" in said.err and "rewriter=rules" in said.err
     assert not list((tmp_path / "runs").glob("*"))
@@ -252,7 +263,7 @@ def test_a_request_that_alone_is_refused_is_not_run(mind: Mind, toolmark: Comman
 )
 def test_what_cannot_word_is_reported(toolmark: Command, words: tuple[str, ...], told: str) -> None:
     knobs = [part for word in words for part in ("-T", word)]
-    said = toolmark("run", "mfcl-speech", "-m", "test/null", *ITEM, *knobs)
+    said = toolmark("run", "mfcl-speech", "-m", "control/null", *ITEM, *knobs)
     assert said.code == 2 and told in said.err
 
 
@@ -261,11 +272,11 @@ def test_what_cannot_word_is_reported(toolmark: Command, words: tuple[str, ...],
 WRITTEN = ("-T", "conditions=text", "-T", "category=simple_python", "-T", "items=0")
 
 
-@pytest.mark.parametrize("name", ["gpt-4o", "test/oracle"])
+@pytest.mark.parametrize("name", ["gpt-4o", "control/oracle"])
 def test_what_cannot_judge_is_reported_with_the_parameter_before_anything_is_made(
     toolmark: Command, tmp_path: Path, name: str
 ) -> None:
-    said = toolmark("run", "mfcl-speech", "-m", "test/null", "-T", f"judge={name}", *WRITTEN)
+    said = toolmark("run", "mfcl-speech", "-m", "control/null", "-T", f"judge={name}", *WRITTEN)
     assert said.code == 2 and f"judge={name}" in said.err and "rules, or off" in said.err
     assert not list((tmp_path / "runs").glob("*"))
 
@@ -298,8 +309,8 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     "words",
     [
-        ("run", "mfcl-speech", "-m", "test/null", *SAID),
-        ("run", "mfcl-transcripts", "-m", "test/null", *SAID),
+        ("run", "mfcl-speech", "-m", "control/null", *SAID),
+        ("run", "mfcl-transcripts", "-m", "control/null", *SAID),
         ("make", "mfcl-speech", "-o", "made", *SAID),
         ("perturb", "speech", TEXT),
     ],
@@ -320,7 +331,7 @@ def test_the_rest_is_made_where_that_is_asked_for(
     flite = shutil.which("flite")
     assert flite is not None
     (request.getfixturevalue("bare") / "flite").symlink_to(flite)
-    found = toolmark("run", "mfcl-speech", "-m", "test/null", *SAID, "-T", "missing=skip",
+    found = toolmark("run", "mfcl-speech", "-m", "control/null", *SAID, "-T", "missing=skip",
                      "-T", "engines=flite,festival")  # fmt: skip
     assert found.code == 0 and "festvox-kallpc16k" in found.err
     run = tm.open_run(next((tmp_path / "runs").iterdir()))
@@ -344,7 +355,7 @@ def test_a_dry_run_tells_the_prompt_and_the_clips_and_makes_none(
 ) -> None:
     knobs = {"category": "simple_python,multi_turn_base", "items": 2, "hears": hears}
     words = [part for knob, value in knobs.items() for part in ("-T", f"{knob}={value}")]
-    said = toolmark("run", "mfcl-speech", "-m", "test/null", *words, "--seed", "1", "--dry-run")
+    said = toolmark("run", "mfcl-speech", "-m", "control/null", *words, "--seed", "1", "--dry-run")
     assert said.code == 0, said.err
     prompt = speech_task_maker.system_prompt(hears)  # type: ignore[arg-type]
     assert (f"The system prompt as sent:\n{prompt}" in said.out) == bool(prompt)
@@ -352,9 +363,9 @@ def test_a_dry_run_tells_the_prompt_and_the_clips_and_makes_none(
     turns = sum(bool(written) for task in control for written in task.reference["written"])
     assert f"{2 * turns} clips to be spoken" in said.out, "clean and noisy"
     words += ["--seed", "1", "--dry-run"]
-    said = toolmark("run", "mfcl-transcripts", "-m", "test/null", *words)
+    said = toolmark("run", "mfcl-transcripts", "-m", "control/null", *words)
     assert f"{2 * turns} clips to be spoken" in said.out, "once for all recognisers"
-    said = toolmark("run", "mfcl-speech", "-m", "test/null", *words, "-T", "conditions=text")
+    said = toolmark("run", "mfcl-speech", "-m", "control/null", *words, "-T", "conditions=text")
     assert said.code == 0 and "clips" not in said.out
 
 

@@ -14,7 +14,7 @@ GRID = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=6", 
 @pytest.fixture
 def folder(toolmark: Command) -> str:
     """A scored run in which two episodes have another level of an axis."""
-    found = json.loads(toolmark("run", "funcbench", "-m", "test/oracle", *GRID, "--json").out)
+    found = json.loads(toolmark("run", "funcbench", "-m", "control/oracle", *GRID, "--json").out)
     scores = Path(found["run_dir"]) / "scores.jsonl"
     lines = [json.loads(line) for line in scores.read_text().splitlines()]
     for line in lines[:2]:
@@ -55,7 +55,7 @@ def test_what_no_episode_can_have_is_refused(
 def test_programs_get_the_whole_list(toolmark: Command, folder: str) -> None:
     found = json.loads(toolmark("show", folder, "--json").out)
     assert (found["run_dir"], found["suite"], found["model"]) == (
-        folder, "funcbench", "test/oracle",
+        folder, "funcbench", "control/oracle",
     )  # fmt: skip
     assert [each["task"] for each in found["episodes"]] == listed(toolmark, folder, "--all")
     assert {each["outcome"] for each in found["episodes"]} == {"correct"}
@@ -75,12 +75,12 @@ def test_programs_get_an_episode_as_it_is_stored(toolmark: Command, folder: str)
     assert isinstance(marked, dict) and marked.pop("canary")
     assert found["task"] == marked
     assert found["trajectory"] == kept("trajectories", "task")
-    assert found["score"]["readings"].keys() == kept("scores", "task")["readings"].keys()  # type: ignore[index]
+    assert found["score"]["verdicts"].keys() == kept("scores", "task")["verdicts"].keys()  # type: ignore[index]
     assert "attempt" not in found
 
 
 def test_programs_learn_why_an_episode_was_not_run(toolmark: Command, tmp_path: Path) -> None:
-    said = toolmark("run", "funcbench", "-m", "test/dead", *GRID, "--json")
+    said = toolmark("run", "funcbench", "-m", "control/dead", *GRID, "--json")
     folder = json.loads(said.out)["run_dir"]
     first = json.loads(toolmark("show", folder, "--json").out)["episodes"][0]
     assert first["outcome"] == "not run" and first["failure"]["kind"] == "unavailable"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.studio.test_review_commands import Command, toolmark  # noqa: F401 - a fixture
-from tests.studio.vision_tuning import tuned_items as bench
+from tests.studio.vision_tuning import tuned_items
 
 from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
 from toolmark.suites.mfcl_vision import item_folder
@@ -23,24 +23,24 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    return bench.items(tmp_path / "items", 2)
+    return tuned_items.items(tmp_path / "items", 2)
 
 
 def test_from_a_folder_to_a_set(tmp_path: Path, source: Path, toolmark: Command) -> None:  # noqa: F811
     out = tmp_path / "t"
     words = ["tune", "mfcl-vision", "-T", f"source={source}", "-o", out]
-    panel = ["-m", f"{BENCH}:swayed", "-m", f"{BENCH}:shy", "-m", "test/oracle"]
+    panel = ["-m", f"{BENCH}:swayed", "-m", f"{BENCH}:shy", "-m", "control/oracle"]
     code, said, _ = toolmark(*words, *panel)
     assert code == 0
     assert f"next: toolmark review {out}\n  then: toolmark tune mfcl-vision -o {out}" in said
     tuning = TuningFolder(out)
     assert [v.edit for v in tuning.items["inn-0"].versions] == ["", "context"]
-    bench.mark(tuning, "inn-0", "solvable")
+    tuned_items.mark(tuning, "inn-0", "solvable")
     code, said, _ = toolmark("tune", "mfcl-vision", "-o", out, "--json")
     found = json.loads(said)
-    assert (code, found["set"], found["items"]["kept"]) == (0, str(out / "set"), 1)
+    assert (code, found["set"], found["items"]["accepted"]) == (0, str(out / "set"), 1)
     assert [entry.id for entry in item_folder.read_item_folder(out / "set").entries] == ["inn-0"]
-    code, said, err = toolmark(*words, "-m", "test/null")
+    code, said, err = toolmark(*words, "-m", "control/null")
     assert code == 2
     assert "made with another choice" in err
 
@@ -48,14 +48,14 @@ def test_from_a_folder_to_a_set(tmp_path: Path, source: Path, toolmark: Command)
 def test_generated_items_get_further_hops(tmp_path: Path, toolmark: Command) -> None:  # noqa: F811
     out = tmp_path / "t"
     code, _, err = toolmark(
-        "tune", "mfcl-vision", "-T", "items=1", "-T", "hops=1", "--seed", 7, "-m", "test/oracle",
+        "tune", "mfcl-vision", "-T", "items=1", "-T", "hops=1", "--seed", 7, "-m", "control/oracle",
         "--edits", "hops", "--rounds", 1, "-o", out,
     )  # fmt: skip
     assert code == 0, err
     first, second = TuningFolder(out).items["g00000"].versions
     assert [len(task_truth(v.task).hops) for v in (first, second)] == [1, 2]
     assert first.task.axes["kind"] == second.task.axes["kind"]
-    (trial,) = TuningFolder(out).items["g00000"].attempts("test/oracle", 1)
+    (trial,) = TuningFolder(out).items["g00000"].attempts("control/oracle", 1)
     assert trial.outcome == "solved"  # of the same world: its pages are searched
 
 
@@ -63,7 +63,7 @@ def test_what_is_not_run_is_reported_and_ends_with_one(
     tmp_path: Path, source: Path, toolmark: Command  # noqa: F811
 ) -> None:  # fmt: skip
     out = tmp_path / "t"
-    words = ("tune", "mfcl-vision", "-T", f"source={source}", "-m", "test/dead", "-o", out)
+    words = ("tune", "mfcl-vision", "-T", f"source={source}", "-m", "control/dead", "-o", out)
     code, said, _ = toolmark(*words)
     assert code == 3
     assert "not run: " in said
@@ -84,15 +84,15 @@ def test_a_draft_is_begun_from_pictures(source: Path, toolmark: Command) -> None
         (["tune", "mfcl-vision"], "name a folder: -o DIR"),
         (["tune", "mfcl-vision", "-o", "x"], "nothing begun there; name the panel"),
         (["tune", "mfcl-vision", "-o", "x", "--edits", "crop"], "name the panel"),
-        (["tune", "mfcl-vision", "-o", "x", "-m", "test/null", "--edits", "crp"], "mean: crop"),
+        (["tune", "mfcl-vision", "-o", "x", "-m", "control/null", "--edits", "crp"], "mean: crop"),
         (["tune", "mfcl-vision", "-o", "x", "-m", "a", "-m", "a"], "one voice"),
-        (["tune", "mfcl-vision", "-o", "x", "-m", "test/nil"], "mean: null"),
+        (["tune", "mfcl-vision", "-o", "x", "-m", "control/nil"], "mean: null"),
         (
-            ["tune", "mfcl-vision", "-o", "x", "-m", "test/null", "-T", "variations=gray"],
-            "leave the knob out",
+            ["tune", "mfcl-vision", "-o", "x", "-m", "control/null", "-T", "variations=gray"],
+            "leave the parameter out",
         ),
         (
-            ["tune", "mfcl-vision", "-o", "x", "-m", "test/null", "-T", "source=none"],
+            ["tune", "mfcl-vision", "-o", "x", "-m", "control/null", "-T", "source=none"],
             "cannot read items",
         ),
     ],

@@ -25,8 +25,8 @@ NEAREST = [
     (("run", "funcbench", "-m", "test/oracel"), "'oracel'; did you mean: oracle"),
     ((*FUNCBENCH, "-T", "corre=3"), "'corre'; did you mean: core"),
     ((*FUNCBENCH, "-T", "zzzzz=3"), "'zzzzz'; nearest of "),
-    ((*FUNCBENCH, "--dialect", "nativ"), "'nativ'; did you mean: native"),
-    ((*FUNCBENCH, "--dialect", "zzz"), "'zzz'; known: native, prompt"),
+    ((*FUNCBENCH, "--tool-format", "nativ"), "'nativ'; did you mean: native"),
+    ((*FUNCBENCH, "--tool-format", "zzz"), "'zzz'; known: native, prompt"),
     ((*FUNCBENCH, "--tempereture", "1"), "no option --tempereture; did you mean: --temperature;"),
     ((*FUNCBENCH, "--zzz"), "no option --zzz; nearest of "),
     ((*FUNCBENCH, "--ids", "zzz"), "no task 'zzz'; nearest of 40: "),
@@ -53,7 +53,7 @@ def test_an_unknown_name_is_one_line_with_the_nearest(
 
 @pytest.fixture
 def many(tmp_path: Path) -> tm.Run:
-    return tm.run(mini.load(n=300), "test/null", log_dir=tmp_path / "many")
+    return tm.run(mini.load(n=300), "control/null", log_dir=tmp_path / "many")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_an_unknown_id_names_three_at_most(
     toolmark: Command, many: tm.Run, name: str, said: str
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        tm.run(mini.load(n=300), "test/null", ids=[name], log_dir="elsewhere")
+        tm.run(mini.load(n=300), "control/null", ids=[name], log_dir="elsewhere")
     shown = toolmark("show", str(many.path), name)
     for line in (str(refused.value), shown.err):
         assert said in line and line.count("sum-") <= MAX_SUGGESTED_NAMES + 1

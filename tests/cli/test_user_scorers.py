@@ -46,8 +46,8 @@ def folder(runs: Path, stem: str) -> str:
 
 def test_a_scorer_judges_its_own_suite_only(shop: Path, toolmark: Command) -> None:
     knobs = ("-T", "core=3", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=2", "--seed", "7")
-    assert toolmark("run", "funcbench", "-m", "test/oracle", *knobs).code == 0
-    assert toolmark("run", "shop:load", "-m", "test/oracle", "-T", "n=3").code == 0
+    assert toolmark("run", "funcbench", "-m", "control/oracle", *knobs).code == 0
+    assert toolmark("run", "shop:load", "-m", "control/oracle", "-T", "n=3").code == 0
     built, own = folder(shop / "runs", "funcbench"), folder(shop / "runs", "shop")
     before = (Path(built) / "scores.jsonl").read_bytes()
 
@@ -70,7 +70,7 @@ def test_a_scorers_fault_is_reported_with_the_next_step_and_is_on_the_page(
     assert start in text
     broken = text.replace(start, f"{start}    if task.id == 'shop-1': 1 / 0\n")
     (shop / "shop.py").write_text(broken)
-    found = toolmark("run", "shop:load", "-m", "test/oracle", "-T", "n=3")
+    found = toolmark("run", "shop:load", "-m", "control/oracle", "-T", "n=3")
     run = folder(shop / "runs", "shop")
     assert found.code == 3
     assert "not scored, 1 episode: scorer: ZeroDivisionError" in found.out
@@ -119,9 +119,9 @@ def spec(request: pytest.FixtureRequest, shop: Path) -> str:
 
 
 def made(shop: Path, spec: str, toolmark: Command) -> list[str]:
-    for model in ("test/oracle", "test/null"):
+    for model in ("control/oracle", "control/null"):
         assert toolmark("run", spec, "-m", model, "-T", "n=3").code == 0
-    return [folder(shop / "runs", f"shop-test-{name}") for name in ("oracle", "null")]
+    return [folder(shop / "runs", f"shop-control-{name}") for name in ("oracle", "null")]
 
 
 def source(shop: Path, spec: str) -> Path:

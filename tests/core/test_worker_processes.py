@@ -147,7 +147,7 @@ def test_a_script_without_a_guard_makes_its_tasks_once(tmp_path: Path) -> None:
         print("started", flush=True)
         suite = tm.load("mfcl-transcripts", category="simple_python", items=4, conditions="clean",
                         engines="flite", recognisers="simulated:a", seed=3)
-        run = tm.run(suite, "test/oracle", log_dir="runs")
+        run = tm.run(suite, "control/oracle", log_dir="runs")
         print(run.summary()["n_run"], "of 4")
         """))  # fmt: skip
     made = subprocess.run([sys.executable, script.name], cwd=tmp_path, capture_output=True,

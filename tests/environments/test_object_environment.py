@@ -43,8 +43,8 @@ def opened() -> tuple[Counter, ObjectEnvironment]:
     )
 
 
-def played(world: ObjectEnvironment, name: str, arguments: str = "{}") -> Result:
-    return asyncio.run(world.call(Call(name=name, arguments=arguments)))
+def played(environment: ObjectEnvironment, name: str, arguments: str = "{}") -> Result:
+    return asyncio.run(environment.call(Call(name=name, arguments=arguments)))
 
 
 def test_a_call_is_the_method_with_its_keywords() -> None:

@@ -20,7 +20,9 @@ from toolmark.environments.search_environment import (
 
 
 def own(name: str, parted: bool = False, **given: Any) -> Result:
-    web = SearchEnvironment(search_tools(parted=parted), Canned(), snippets=True, parted=parted)
+    web = SearchEnvironment(
+        search_tools(parted=parted), Canned(), snippets=True, takes_parts=parted
+    )
     return asyncio.run(web.call(Call(name=name, arguments=json.dumps(given))))
 
 
@@ -79,7 +81,7 @@ def test_officially_odd_arguments_come_to_what_python_makes_of_them(
     name: str, given: dict[str, Any], told: int | str
 ) -> None:
     words = {"keywords": "tea"} if name == SEARCH_TOOL else {}
-    web = SearchEnvironment((), Canned(), snippets=True, official=True)
+    web = SearchEnvironment((), Canned(), snippets=True, official_wording=True)
     said = asyncio.run(web.call(Call(name=name, arguments=json.dumps(words | given))))
     if isinstance(told, str):
         assert said.is_error and said.text.startswith(f"Error during execution: {told}")

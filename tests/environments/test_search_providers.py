@@ -121,7 +121,7 @@ def found(
     fake.asked = []
 
     def moved(keywords: str, region: str, key: str) -> SearchRequest:
-        question = provider.ask(keywords, region, key)
+        question = provider.build_request(keywords, region, key)
         assert question.url.startswith("https://")
         parts = urlsplit(question.url)
         where = f"http://127.0.0.1:{fake.server_address[1]}{parts.path}?{parts.query}"
@@ -130,7 +130,7 @@ def found(
     async def ask() -> SearchOutcome:
         client = HttpClient(provider.headers(KEY), timeout_s=10.0)
         try:
-            web = WebEngine(provider._replace(ask=moved), client, KEY, waits_s=(0.0, 0.0))
+            web = WebEngine(provider._replace(build_request=moved), client, KEY, waits_s=(0.0, 0.0))
             return await web.find(keywords, region)
         finally:
             await client.close()

@@ -40,7 +40,7 @@ written = st.builds(
 @given(st.lists(written, max_size=4))
 def test_what_is_written_is_read_back(calls: list[Call]) -> None:
     for dialect in (EXECUTOR_JSON_FORMAT, ExecutorJsonFormat(lenient=False)):
-        reading = dialect.read(dialect.write(calls), ())
+        reading = dialect.parse_reply(dialect.render_calls(calls), ())
         assert reading.calls == tuple(calls)
         assert not reading.fault
 
@@ -92,7 +92,7 @@ def test_no_arguments_and_odd_ones() -> None:
         '[{"name": "a", "arguments": null}, {"name": "b", "arguments": "not json"}]'
     )
     assert [call.arguments for call in found.calls] == ["{}", "not json"]
-    assert parse_calls(EXECUTOR_JSON_FORMAT.write(found.calls).text).calls == found.calls
+    assert parse_calls(EXECUTOR_JSON_FORMAT.render_calls(found.calls).text).calls == found.calls
 
 
 def test_an_empty_list_is_readable() -> None:
@@ -105,18 +105,21 @@ def test_thoughts_take_linear_time() -> None:
 
 
 def test_calls_that_the_endpoint_has_parsed_are_taken() -> None:
-    assert EXECUTOR_JSON_FORMAT.read(Reply(text="x", calls=(CALL,)), ()).calls == (CALL,)
+    assert EXECUTOR_JSON_FORMAT.parse_reply(Reply(text="x", calls=(CALL,)), ()).calls == (CALL,)
 
 
 def test_every_call_is_answered_by_number_and_name() -> None:
     results = (Result(structured={"a": [1]}), Result(parts=(Text("no"),), is_error=True))
-    _, heard = EXECUTOR_JSON_FORMAT.answer(Reply(), (CALL, CALL, CALL), results)
+    _, heard = EXECUTOR_JSON_FORMAT.render_results(Reply(), (CALL, CALL, CALL), results)
     assert heard.text.split("\n\n")[:3] == [
         '[1] a/b:\n{"a": [1]}',
         "[2] a/b failed:\nno",
         "[3] a/b: not executed, there were too many calls",
     ]
-    assert "nothing returned" in EXECUTOR_JSON_FORMAT.answer(Reply(), (CALL,), (Result(),))[1].text
+    assert (
+        "nothing returned"
+        in EXECUTOR_JSON_FORMAT.render_results(Reply(), (CALL,), (Result(),))[1].text
+    )
 
 
 CUTS = ("```", "```json\n", "<think>", "</think>", "<|begin_of_box|>", "<|end_of_box|>")
@@ -133,8 +136,8 @@ CUTS = ("```", "```json\n", "<think>", "</think>", "<|begin_of_box|>", "<|end_of
 def test_tags_and_fences_in_arguments_cut_nothing_off(value: str, frame: str) -> None:
     held = json.dumps({"x": value}, ensure_ascii=False)
     call = Call(name="a/b", arguments=json_codec.escape_surrogates(held))
-    reply = Reply(text=frame.replace("{}", EXECUTOR_JSON_FORMAT.write([call]).text))
-    assert EXECUTOR_JSON_FORMAT.read(reply, ()) == ParsedReply(calls=(call,))
+    reply = Reply(text=frame.replace("{}", EXECUTOR_JSON_FORMAT.render_calls([call]).text))
+    assert EXECUTOR_JSON_FORMAT.parse_reply(reply, ()) == ParsedReply(calls=(call,))
 
 
 def test_what_is_weighed_in_thoughts_is_not_called() -> None:

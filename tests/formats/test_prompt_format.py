@@ -46,7 +46,7 @@ def test_what_is_written_is_read_back(calls: list[tuple[str, dict[str, object]]]
         )
         for name, args in calls
     ]
-    reading = PROMPT.read(PROMPT.write(made), ())
+    reading = PROMPT.parse_reply(PROMPT.render_calls(made), ())
     assert reading.fault == ""
     assert [
         (call.name, json.loads(json_codec.restore_surrogates(call.arguments)))
@@ -55,7 +55,7 @@ def test_what_is_written_is_read_back(calls: list[tuple[str, dict[str, object]]]
 
 
 def test_tools_are_in_the_system_message_and_not_in_the_request() -> None:
-    (system, user), tools = PROMPT.open((ASKED,), (TOOL,))
+    (system, user), tools = PROMPT.render_opening((ASKED,), (TOOL,))
     assert tools == ()
     assert (system.role, user) == ("system", ASKED)
     assert '"name": "pkg.add"' in system.text
@@ -63,7 +63,7 @@ def test_tools_are_in_the_system_message_and_not_in_the_request() -> None:
 
 def test_an_opening_system_message_follows_the_prompt() -> None:
     own = Message(role="system", parts=(Text("Be kind."),))
-    (system, user), _ = PROMPT.open((own, ASKED), (TOOL,))
+    (system, user), _ = PROMPT.render_opening((own, ASKED), (TOOL,))
     assert system.text.endswith("\n\nBe kind.")
     assert user == ASKED
 
@@ -71,7 +71,7 @@ def test_an_opening_system_message_follows_the_prompt() -> None:
 def test_the_published_doc_is_shown_with_the_tools_own_description() -> None:
     source = {"name": "f", "description": "Does it.", "x": 1}
     tool = Tool(name="f", description="Does it. Hint.", source=source)
-    (system,), _ = PROMPT.open((), (tool,))
+    (system,), _ = PROMPT.render_opening((), (tool,))
     assert (
         json.dumps([{"name": "f", "description": "Does it. Hint.", "x": 1}], indent=4)
         in system.text
@@ -80,15 +80,15 @@ def test_the_published_doc_is_shown_with_the_tools_own_description() -> None:
 
 def test_words_are_an_answer_and_broken_calls_are_a_fault() -> None:
     for text in ("The sum is 5.", "None of the tools (see above) fits.", "42", ""):
-        assert PROMPT.read(Reply(text=text), ()).fault == ""
+        assert PROMPT.parse_reply(Reply(text=text), ()).fault == ""
     for text in ("[f(a=1", "f(a=)", "```python\n[f(a=1)]\n```", "[f(a=1)] done"):
-        reading = PROMPT.read(Reply(text=text), ())
+        reading = PROMPT.parse_reply(Reply(text=text), ())
         assert reading.fault and not reading.calls
 
 
 def test_odd_values_reach_the_environment_as_json() -> None:
     text = "[f(a=(1, 2), b=..., c=1e400, d=b'x', **{'z': 1})]"
-    (call,) = PROMPT.read(Reply(text=text), ()).calls
+    (call,) = PROMPT.parse_reply(Reply(text=text), ()).calls
     assert json.loads(call.arguments) == {
         "a": [1, 2], "b": "...", "c": "inf", "d": "b'x'", "None": {"z": 1},
     }  # fmt: skip
@@ -96,34 +96,34 @@ def test_odd_values_reach_the_environment_as_json() -> None:
 
 def test_broken_arguments_stay_broken_when_written() -> None:
     for raw in ('{"a": 1', "[1]", "", "nope"):
-        written = PROMPT.write([Call(name="f", arguments=raw)])
-        assert PROMPT.read(written, ()).fault
+        written = PROMPT.render_calls([Call(name="f", arguments=raw)])
+        assert PROMPT.parse_reply(written, ()).fault
 
 
 def test_results_come_back_in_one_user_message() -> None:
     reply = Reply(text="[f(a=1), g()]")
-    calls = PROMPT.read(reply, ()).calls
+    calls = PROMPT.parse_reply(reply, ()).calls
     results = (Result(parts=(Text("one"),)), Result(parts=(Text("two"),)))
-    said, heard = PROMPT.answer(reply, calls, results)
+    said, heard = PROMPT.render_results(reply, calls, results)
     assert (said.role, said.text, heard.role) == ("assistant", reply.text, "user")
     assert json.loads(heard.text) == {
         "results": [{"tool": "f", "result": "one"}, {"tool": "g", "result": "two"}]
     }
-    assert len(PROMPT.answer(reply, (), ())) == 1
+    assert len(PROMPT.render_results(reply, (), ())) == 1
 
 
 def test_wording_is_data() -> None:
     classic = {**default_wording().styles["classic"], "persona": "HELLO"}
     louder = PromptWording(
-        default_wording().shapes,
-        default_wording().kinds,
+        default_wording().call_shapes,
+        default_wording().type_notes,
         {"classic": classic},
         default_wording().layouts,
     )
-    (system,), _ = PromptFormat(wording=louder).open((), ())
+    (system,), _ = PromptFormat(wording=louder).render_opening((), ())
     assert system.text.startswith("HELLO")
 
 
 @pytest.mark.parametrize("text", ["\ufdd0d800", "f(a='\ufdd0d800')"])
 def test_escaped_surrogates_are_restored_before_parsing(text: str) -> None:
-    assert PROMPT.read(Reply(text=text), ()).calls == ()
+    assert PROMPT.parse_reply(Reply(text=text), ()).calls == ()

@@ -76,9 +76,9 @@ def test_schemas_of_any_kind_are_written(form: str) -> None:
 
 shapes = st.builds(
     PromptVariant,
-    calls=st.sampled_from(get_args(reply_parser.CallForm)),
-    tag=st.booleans(),
-    docs=st.sampled_from(["python", "xml", "json"]),
+    call_form=st.sampled_from(get_args(reply_parser.CallForm)),
+    has_tag=st.booleans(),
+    tool_doc_form=st.sampled_from(["python", "xml", "json"]),
     layout=st.sampled_from(["plaintext", "markdown"]),
     style=st.sampled_from(["classic", "experimental"]),
 )
@@ -96,20 +96,20 @@ values = st.recursive(
 def test_what_is_written_is_read_back_in_every_form(
     form: PromptVariant, calls: list[tuple[str, dict[str, object]]]
 ) -> None:
-    if form.calls == "json" and any("}" in json.dumps(given) for _, given in calls):
+    if form.call_form == "json" and any("}" in json.dumps(given) for _, given in calls):
         return  # the official decoder cuts a list short where a text holds its end
     prompt = PromptFormat(form)
     made = [
         Call(name=name, arguments=json_codec.escape_surrogates(json.dumps(given)))
         for name, given in calls
     ]
-    reading = prompt.read(prompt.write(made), ())
+    reading = prompt.parse_reply(prompt.render_calls(made), ())
     assert reading.fault == ""
     read = [
         (call.name, json.loads(json_codec.restore_surrogates(call.arguments)))
         for call in reading.calls
     ]
-    if form.calls == "concise_xml":  # text around markup is trimmed
+    if form.call_form == "concise_xml":  # text around markup is trimmed
         calls = [(name, {k: _trimmed(v) for k, v in given.items()}) for name, given in calls]
     assert read == calls
 
@@ -122,19 +122,19 @@ def _trimmed(value: object) -> object:
 def test_own_wording_covers_every_format(form: PromptVariant) -> None:
     text = render_system_message(form, default_wording(), [DOC])
     assert "{" + "output_format" not in text
-    assert default_wording().shapes[form.calls] in text
-    assert ("<TOOLCALL>" in text) == form.tag
+    assert default_wording().call_shapes[form.call_form] in text
+    assert ("<TOOLCALL>" in text) == form.has_tag
     assert ("# Tools" in text) == (form.layout == "markdown")
-    assert render_docs([DOC], form.docs) in text
+    assert render_docs([DOC], form.tool_doc_form) in text
 
 
 @given(shapes)
 def test_own_example_is_read_in_its_own_form(form: PromptVariant) -> None:
-    example = default_wording().shapes[form.calls]
-    text = f"<TOOLCALL>{example}</TOOLCALL>" if form.tag else example
+    example = default_wording().call_shapes[form.call_form]
+    text = f"<TOOLCALL>{example}</TOOLCALL>" if form.has_tag else example
     found = [
         (call.name, json.loads(call.arguments))
-        for call in PromptFormat(form).read(Reply(text=text), ()).calls
+        for call in PromptFormat(form).parse_reply(Reply(text=text), ()).calls
     ]
     assert found == [("first_tool", {"name": "text", "count": 2}), ("second_tool", {"flag": True})]
 
@@ -143,15 +143,15 @@ def test_own_example_is_read_in_its_own_form(form: PromptVariant) -> None:
 @pytest.mark.parametrize("form", get_args(reply_parser.CallForm))
 def test_broken_arguments_stay_broken_in_every_form(form: reply_parser.CallForm, raw: str) -> None:
     text = render_calls([Call(name="f", arguments=raw)], form)
-    reading = PromptFormat(PromptVariant(calls=form)).read(Reply(text=text), ())
+    reading = PromptFormat(PromptVariant(call_form=form)).parse_reply(Reply(text=text), ())
     assert reading.fault and not reading.calls
 
 
 def test_only_the_tag_counts_where_one_is_due() -> None:
-    prompt = PromptFormat(PromptVariant(tag=True))
-    assert prompt.read(Reply(text="I call <TOOLCALL> [f(a=1)] </TOOLCALL> now."), ()).calls
-    assert prompt.read(Reply(text="[f(a=1)]"), ()).fault
-    assert prompt.read(Reply(text="It is 5."), ()).fault == ""
+    prompt = PromptFormat(PromptVariant(has_tag=True))
+    assert prompt.parse_reply(Reply(text="I call <TOOLCALL> [f(a=1)] </TOOLCALL> now."), ()).calls
+    assert prompt.parse_reply(Reply(text="[f(a=1)]"), ()).fault
+    assert prompt.parse_reply(Reply(text="It is 5."), ()).fault == ""
 
 
 def test_signs_and_positions_survive_the_whole_parse() -> None:
@@ -165,5 +165,5 @@ def test_signs_and_positions_survive_the_whole_parse() -> None:
 
 def test_tools_without_a_published_doc_are_shown_by_their_schema() -> None:
     tool = Tool(name="area", description="Finds.", parameters=DOC["parameters"])  # type: ignore[arg-type]
-    (message,), _ = PromptFormat(PromptVariant(docs="xml")).open((), (tool,))
+    (message,), _ = PromptFormat(PromptVariant(tool_doc_form="xml")).render_opening((), (tool,))
     assert '<function name="area">\n  <desc>Finds.</desc>' in message.text

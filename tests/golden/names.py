@@ -2,8 +2,8 @@
 
 `names.json` holds three lists. Each entry may name a `case` (a pattern; all of them by default).
 
-`keys`: `{"old": "dialect", "new": "tool_format", "in": "**"}` renames a key of every object that
-the pattern `in` names (by default of all of them).
+`keys`: `{"old": "tool_format", "new": "tool_format", "in": "**"}` renames a key of every object
+that the pattern `in` names (by default of all of them).
 
 `paths`: `{"old": "scores[].not_run", "new": "scores[].failure.message"}` moves a value. The open
 indices and keys of both patterns are bound in order.

@@ -150,7 +150,7 @@ def run(found: Run, tidy: Normaliser, *, tasks: bool = True) -> Json:
 def _number_digests(info: Mapping[str, Any], tidy: Normaliser) -> None:
     """Number the digests of a run: of what answers, then of the data; of code the names count."""
     plan = info["plan"]
-    read = plan.get("world", {})
+    read = plan.get("environment_hashes", {})
     for each in [plan.get("tasks_sha256", ""), *(read[name] for name in _ANSWERING if name in read),
                  *info.get("hashes", {}).values()]:  # fmt: skip
         tidy.text(each)
@@ -262,7 +262,7 @@ def report(runs: Sequence[Run], tidy: Normaliser, *, episodes: int = 4) -> Json:
             "parts": [
                 _plain(table_format.make_grid(table)) for table in score_tables.score_tables(sides)
             ],
-            "across": _plain(run_facts.suite_overviews(runs, sides, shown, columns)),
+            "overviews": _plain(run_facts.suite_overviews(runs, sides, shown, columns)),
             "profiles": _plain(run_facts.suite_profiles(runs, sides, shown, columns)),
             "comparisons": [_plain(each) for each in html_report._comparison_sections(runs)],
             "cautions": run_facts.runs_by_caution(sides),
@@ -319,7 +319,7 @@ def _fields(value: Any) -> dict[str, Json]:
 
 
 def _episodes(index: int, found: Run, most: int) -> Iterator[Json]:
-    verdicts = {(each.task, each.repeat): each.readings for each in found.scores()}
+    verdicts = {(each.task, each.repeat): each.verdicts for each in found.scores()}
     listed = sorted(found.trajectories(), key=lambda each: (each.task, each.repeat))
     media, stored = MediaStore(found.path / "media"), StoredViews(found)
     for each in [each for each in listed if (each.task, each.repeat) in verdicts][:most]:
@@ -329,8 +329,8 @@ def _episodes(index: int, found: Run, most: int) -> Iterator[Json]:
             index, task, each, verdicts[each.task, each.repeat], views, media, found.path
         )
         yield {
-            "line": msgspec.json.decode(made.line),
-            "body": msgspec.json.decode(made.body),
+            "line": msgspec.json.decode(made.list_entry),
+            "body": msgspec.json.decode(made.details),
             "drawn": sorted(made.pictures),
             "views": [_plain(view) for view in views],
         }

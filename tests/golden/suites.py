@@ -40,7 +40,7 @@ class Play:
 
 
 def played(
-    folder: Path, suite: str, knobs: Mapping[str, Any], plays: Mapping[str, Play]
+    folder: Path, suite: str, parameters: Mapping[str, Any], plays: Mapping[str, Play]
 ) -> dict[str, Json]:
     """Return a scenario of each play: tasks, requests, endings, scores, summary, report."""
     made: dict[str, Json] = {}
@@ -49,7 +49,7 @@ def played(
             (source,) = (folder / play.same).iterdir()
             play = replace(play, settings={**play.settings, "tasks": source})
         act = _wired if play.model == WIRE else _played
-        made[name] = act(folder / name, suite, knobs, play, Normaliser(folder))
+        made[name] = act(folder / name, suite, parameters, play, Normaliser(folder))
     return made
 
 
@@ -58,9 +58,9 @@ def _settings(play: Play) -> dict[str, Any]:
 
 
 def _played(
-    folder: Path, suite: str, knobs: Mapping[str, Any], play: Play, tidy: Normaliser
+    folder: Path, suite: str, parameters: Mapping[str, Any], play: Play, tidy: Normaliser
 ) -> Json:
-    loaded = tm.load(suite, **{**knobs, **play.knobs})
+    loaded = tm.load(suite, **{**parameters, **play.knobs})
     make = Damaged if play.model == DAMAGED else play.make
     model: Any = make(loaded.controls["oracle"]) if make else play.model
     with observe.listening() as heard:
@@ -69,19 +69,19 @@ def _played(
     if play.requests:
         made["requests"] = observe.requests(heard, tidy)
     if play.report:
-        telling = 2 if play.model in ("test/oracle", DAMAGED) else 0
+        telling = 2 if play.model in ("control/oracle", DAMAGED) else 0
         n = telling if play.episodes is None else play.episodes
         made["report"] = observe.report([found], tidy, episodes=n)
     return made
 
 
 def _wired(
-    folder: Path, suite: str, knobs: Mapping[str, Any], play: Play, tidy: Normaliser
+    folder: Path, suite: str, parameters: Mapping[str, Any], play: Play, tidy: Normaliser
 ) -> Json:
     """Play the oracle's replies through an endpoint; scores must come out as in process."""
-    mine = {**knobs, **play.knobs}
+    mine = {**parameters, **play.knobs}
     first = tm.run(
-        tm.load(suite, **mine), "test/oracle", log_dir=folder / "oracle", **_settings(play)
+        tm.load(suite, **mine), "control/oracle", log_dir=folder / "oracle", **_settings(play)
     )
     replies = [step.reply for each in first.trajectories() for step in each.steps]
     if play.spoilt:

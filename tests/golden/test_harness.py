@@ -6,8 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.golden import __main__ as command
-from tests.golden import accepted, checking, differences, files, mutation, names, paths, recording
+from tests.golden import (
+    __main__,
+    accepted,
+    checking,
+    differences,
+    files,
+    mutation,
+    names,
+    paths,
+    recording,
+)
 from tests.golden.differences import ABSENT, Difference
 from tests.golden.normalise import Normaliser, long, once
 from tests.golden.paths import Json
@@ -132,7 +141,7 @@ def test_keys_paths_and_values_are_renamed() -> None:
         paths=[{"old": "scores[].absent_why", "new": "scores[].failure.message"}],
         values=[
             {"in": "**.cause", "old": "wrong_tool", "new": "other_tool"},
-            {"in": "text", "old": "dialect", "new": "tool format", "whole": False},
+            {"in": "text", "old": "tool_format", "new": "tool format", "whole": False},
         ],
     )
     made = names.renamed("any", RECORD, known)
@@ -361,35 +370,35 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 def test_the_command_goes_from_a_record_over_a_difference_to_its_acceptance(
     planted: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command.main([]) == 1  # no record yet
-    assert command.main(["record"]) == 0
-    assert command.main([]) == 0
+    assert __main__.main([]) == 1  # no record yet
+    assert __main__.main(["record"]) == 0
+    assert __main__.main([]) == 0
     planted("0.75")
-    assert command.main([]) == 1
+    assert __main__.main([]) == 1
     assert "one: value" in capsys.readouterr().out
-    assert command.main(["record"]) == 0 and command.main([]) == 1  # it changes no record
-    assert command.main(["accept", "planted"]) == 2  # no reason
-    assert command.main(["accept", "planted/one", "--reason", "better", "--path", "text"]) == 2
-    assert command.main(["accept", "planted/one", "--reason", "better"]) == 2
-    assert command.main(["accept", "planted/one", "--reason", "better", "--numbers"]) == 0
-    assert command.main([]) == 0
+    assert __main__.main(["record"]) == 0 and __main__.main([]) == 1  # it changes no record
+    assert __main__.main(["accept", "planted"]) == 2  # no reason
+    assert __main__.main(["accept", "planted/one", "--reason", "better", "--path", "text"]) == 2
+    assert __main__.main(["accept", "planted/one", "--reason", "better"]) == 2
+    assert __main__.main(["accept", "planted/one", "--reason", "better", "--numbers"]) == 0
+    assert __main__.main([]) == 0
     (done,) = accepted.read()
     assert (done["reason"], done["n_values"]) == ("better", 1)
     planted("0.25")
-    assert command.main([]) == 1  # what was accepted once excuses nothing later
+    assert __main__.main([]) == 1  # what was accepted once excuses nothing later
 
 
 def test_an_entry_by_hand_lists_a_difference_until_it_is_recorded(
     planted: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command.main(["record"])
+    __main__.main(["record"])
     planted("0.75")
     accepted.write([entry(case="planted", path="value")])
-    assert command.main([]) == 0
+    assert __main__.main([]) == 0
     assert "accepted, not yet recorded" in capsys.readouterr().out
-    assert command.main(["accept"]) == 0
+    assert __main__.main(["accept"]) == 0
     planted("0.5")
-    assert command.main([]) == 1
+    assert __main__.main([]) == 1
 
 
 # --- normalising --------------------------------------------------------------------------

@@ -42,7 +42,7 @@ HEARD: list[tuple[Any, str, str]] = [
 
 @pytest.mark.parametrize(("value", "written", "spoken"), HEARD, ids=str)
 def test_a_value_is_heard(value: Any, written: str, spoken: str) -> None:
-    assert value_survival.fact_state(written, spoken, Fact("p", (value,))) == "kept"
+    assert value_survival.fact_state(written, spoken, Fact("p", (value,))) == "preserved"
 
 
 @pytest.mark.parametrize(

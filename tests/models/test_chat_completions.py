@@ -339,7 +339,9 @@ def test_a_stalled_server_is_a_timeout() -> None:
 def test_of_a_reply_of_ten_megabytes_the_beginning_stays_with_a_mark() -> None:
     found = reply(fake.answer(200, fake.says("x" * (10 * 2**20))))
     assert found.text == "x" * chat_reply.MAX_TEXT_CHARS + f" [cut: {10 * 2**20} characters]"
-    assert found.marks == (f"content: {10 * 2**20} characters, cut at {chat_reply.MAX_TEXT_CHARS}",)
+    assert found.defects == (
+        f"content: {10 * 2**20} characters, cut at {chat_reply.MAX_TEXT_CHARS}",
+    )
     assert found.stop == "length"
 
 

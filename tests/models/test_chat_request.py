@@ -126,13 +126,16 @@ def test_possible_settings_pass() -> None:
 def test_a_setting_that_the_profile_excludes_is_not_sent() -> None:
     drawn = Sampling(temperature=0.0, top_p=1.0, max_tokens=5)
     request = Request(messages=(said("user", Text("x")),), sampling=drawn)
-    out = sent(request, encoder(EndpointProfile(without=("temperature",))))
+    out = sent(request, encoder(EndpointProfile(unsent_settings=("temperature",))))
     assert "temperature" not in out
     assert (out["top_p"], out["max_tokens"]) == (1.0, 5)
 
 
 def test_dots_stay_where_the_profile_takes_them() -> None:
-    assert encoder(EndpointProfile(dots=True)).encode_tools((Tool(name="a.b"),)).sent_names == {}
+    assert (
+        encoder(EndpointProfile(allows_dots=True)).encode_tools((Tool(name="a.b"),)).sent_names
+        == {}
+    )
 
 
 def test_the_history_uses_the_same_names_and_made_up_ones_are_legal() -> None:
@@ -231,7 +234,8 @@ def test_media_of_tool_results_follow_the_last_result(tmp_path: Path) -> None:
         assert isinstance(out[1]["content"], str)
         assert out[3]["content"][0]["type"] == "image_url"
     kept = sent(
-        Request(messages=messages), RequestEncoder("m", EndpointProfile(media=True), media)
+        Request(messages=messages),
+        RequestEncoder("m", EndpointProfile(takes_media_in_results=True), media),
     )["messages"]
     assert kept[1]["content"][0]["type"] == "image_url"
 

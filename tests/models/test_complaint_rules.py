@@ -50,20 +50,24 @@ def test_the_table_is_of_its_schema_and_every_rule_can_be_met() -> None:
     table = complaint_rules.load_table()
     assert {rule.kind for rule in table.rules} <= {"", *get_args(Kind)}
     for rule in table.rules:
-        assert (rule.kind == "") != (rule.stop == ""), rule.about
+        assert (rule.kind == "") != (rule.stop == ""), rule.description
         low = rule.statuses[0][0] if rule.statuses else 499
-        words = [*rule.phrases[:1], *rule.words[:1], *(["not supported"] if rule.untaken else [])]
+        words = [
+            *rule.phrases[:1],
+            *rule.words[:1],
+            *(["not supported"] if rule.says_unsupported else []),
+        ]
         if rule.exceeds:
             words = [f"{words[0]}9, {rule.exceeds[1]}8"]
         said = complaint_rules.ComplaintText(" ".join(words).replace(" ... ", " "), rule.codes[:1])
         held = {rule.subject} if rule.subject else set()
-        assert complaint_rules.matching_rule(low, said, held) is rule, rule.about
+        assert complaint_rules.matching_rule(low, said, held) is rule, rule.description
     assert not table.rules[-1].statuses and not table.rules[-1].phrases, "the last takes all"
 
 
 def test_a_table_of_another_form_is_refused() -> None:
     path = data_files.data_path(complaint_rules.__file__, "complaints.toml")
-    text = path.read_bytes() + b'\n[[rules]]\nabout = "x"\nkind = "rejected.else"\n'
+    text = path.read_bytes() + b'\n[[rules]]\ndescription = "x"\nkind = "rejected.else"\n'
     with pytest.raises(msgspec.ValidationError, match=r"rejected\.else"):
         msgspec.toml.decode(text, type=complaint_rules.ComplaintTable)
 

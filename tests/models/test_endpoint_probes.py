@@ -128,7 +128,7 @@ def test_each_fault_is_found(fault: str, name: str, answer: Any, status: str, wo
 
 def test_every_failure_has_a_next_step() -> None:
     found = checks(tools=(200, fake.says("text")))["tool calls"]
-    assert "tool parser" in found.step
+    assert "tool parser" in found.next_step
 
 
 def test_what_the_endpoint_says_is_shown_without_the_key_and_control_characters(
@@ -143,8 +143,8 @@ def test_what_the_endpoint_says_is_shown_without_the_key_and_control_characters(
     )
     called = checks(tools=(200, fake.calls(("get_weather", json.dumps({"city": echo})))))
     for check in (*said.values(), *called.values()):
-        assert "sk-very-secret" not in check.detail + check.step
-        assert (check.detail + check.step).isprintable()
+        assert "sk-very-secret" not in check.detail + check.next_step
+        assert (check.detail + check.next_step).isprintable()
     assert "[key]" in said["audio"].detail
     assert "holds the key" in said["image"].detail
     assert called["tool calls"].status == "fail" and "holds the key" in called["tool calls"].detail
@@ -160,7 +160,7 @@ def test_a_refused_key_ends_the_examination() -> None:
     found = checks(models=(401, {"error": {"message": "bad key"}}))
     assert list(found) == ["reachable", "key"]
     assert found["key"].status == "fail"
-    assert "TOOLMARK_API_KEY" in found["key"].step
+    assert "TOOLMARK_API_KEY" in found["key"].next_step
 
 
 def test_an_unknown_model_is_named_with_the_nearest() -> None:
@@ -170,7 +170,7 @@ def test_an_unknown_model_is_named_with_the_nearest() -> None:
 def test_an_unreachable_endpoint_is_one_failure() -> None:
     found = asyncio.run(probe_endpoint(f"http://127.0.0.1:{fake.unused()}/v1#m", timeout_s=1))
     assert [(check.name, check.status) for check in found] == [("reachable", "fail")]
-    assert found[0].step
+    assert found[0].next_step
 
 
 def test_what_is_no_endpoint_is_a_usage_error() -> None:
@@ -183,7 +183,7 @@ def test_what_is_no_endpoint_is_a_usage_error() -> None:
 def test_a_blind_endpoint_is_not_well() -> None:
     blind = (200, fake.says("red, green, blue, yellow, blue, yellow, blue"))
     found = checks(image=blind)["image"]
-    assert "suites with image input" in found.step
+    assert "suites with image input" in found.next_step
 
 
 def test_the_recording_is_what_it_claims() -> None:

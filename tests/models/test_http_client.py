@@ -133,7 +133,7 @@ def test_a_redirect_is_not_followed() -> None:
 
     answer, n_asked = asyncio.run(go())
     assert answer.status == 307
-    assert answer.location.endswith("/there?token=1")
+    assert answer.redirect_location.endswith("/there?token=1")
     assert n_asked == 0
 
 

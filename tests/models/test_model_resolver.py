@@ -86,7 +86,7 @@ def test_the_address_is_the_one_that_is_asked(monkeypatch: pytest.MonkeyPatch) -
         )
 
 
-@pytest.mark.parametrize("spec", ["baseline/planner", "test/oracle?x=1", "package.module:thing"])
+@pytest.mark.parametrize("spec", ["baseline/planner", "control/oracle?x=1", "package.module:thing"])
 def test_what_is_asked_in_this_process_has_no_address(spec: str) -> None:
     assert public_model_address(spec, None) == ""
 
@@ -128,9 +128,9 @@ def test_names() -> None:
         ("http://u:p@h/v1?key=u:p#m", "http://g/v1", "leave --base-url out"),
         ("openai/m", "localhost:8000", "not an address"),
         ("baseline/plannr", None, "did you mean: planner"),
-        ("test/nul", None, "did you mean: null"),
-        ("test/orcale", None, "did you mean: oracle"),
-        ("test/null?x=1", None, "takes no options"),
+        ("control/nul", None, "did you mean: null"),
+        ("control/orcale", None, "did you mean: oracle"),
+        ("control/null?x=1", None, "takes no options"),
         ("no_such_module_x:model", None, "cannot import no_such_module_x"),
         ("toolmark.core.json_codec:escape_surrogat", None, "did you mean: escape_surrogates"),
     ],
@@ -163,14 +163,14 @@ def test_an_endpoint_gets_retries_pace_and_cache(tmp_path: Path) -> None:
 
 
 def test_controls_of_the_suite_see_task_repeat_and_options() -> None:
-    bound = make_model("test/faulty?class=wrong_value&rate=0.2", suite=Suite())
+    bound = make_model("control/faulty?class=wrong_value&rate=0.2", suite=Suite())
     assert isinstance(bound, Control)
-    assert getattr(bound, "name", "") == "test/faulty?class=wrong_value&rate=0.2"
+    assert getattr(bound, "name", "") == "control/faulty?class=wrong_value&rate=0.2"
     reply = asyncio.run(bound.bind(TASK, 2)(HELLO))
     assert reply.text == "t 2 [('class', 'wrong_value'), ('rate', '0.2')]"
 
 
-@pytest.mark.parametrize("name", ["test/null", "test/always-call", "test/dead"])
+@pytest.mark.parametrize("name", ["control/null", "control/always-call", "control/dead"])
 def test_generic_controls_need_no_suite(name: str) -> None:
     assert getattr(make_model(name), "name", "") == name
 

@@ -11,7 +11,7 @@ from toolmark.models.provider_table import HostQuirks, ProviderTable, profile_fo
 
 def test_every_entry_of_quirks_differs_from_the_defaults_and_is_found() -> None:
     for quirks in provider_table.provider_table().quirks:
-        assert quirks.profile != DEFAULT_PROFILE, quirks.about
+        assert quirks.profile != DEFAULT_PROFILE, quirks.description
         for host in quirks.hosts:
             found = profile_for_url(f"https://{host.replace('*', 'x')}:443/v1?a=b")
             assert found is quirks.profile, host
@@ -27,12 +27,12 @@ def test_other_hosts_have_no_quirks(url: str) -> None:
 def test_a_star_stands_for_any_part_and_the_first_entry_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    one, two = EndpointProfile(media=True), EndpointProfile(dots=True)
+    one, two = EndpointProfile(takes_media_in_results=True), EndpointProfile(allows_dots=True)
     table = ProviderTable(
         providers={},
         quirks=(
-            HostQuirks(about="", hosts=("eu.models.org",), profile=one),
-            HostQuirks(about="", hosts=("*.models.org", "models.org"), profile=two),
+            HostQuirks(description="", hosts=("eu.models.org",), profile=one),
+            HostQuirks(description="", hosts=("*.models.org", "models.org"), profile=two),
         ),
     )
     monkeypatch.setattr(provider_table, "provider_table", lambda: table)

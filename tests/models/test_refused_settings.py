@@ -219,7 +219,7 @@ def test_other_quirks_keep_what_was_learned() -> None:
 
 
 def test_a_setting_that_the_profile_never_sends_is_reported_where_it_was_asked_for() -> None:
-    never = EndpointProfile(without=("temperature", "reasoning_effort"))
+    never = EndpointProfile(unsent_settings=("temperature", "reasoning_effort"))
     found, done, asked = asyncio.run(
         play(strict({}), Request(messages=HELLO, sampling=PAPER), wire_profile=never)
     )
@@ -229,7 +229,7 @@ def test_a_setting_that_the_profile_never_sends_is_reported_where_it_was_asked_f
 
 
 def test_what_was_not_asked_for_is_not_reported() -> None:
-    never = EndpointProfile(without=("temperature",))
+    never = EndpointProfile(unsent_settings=("temperature",))
     found, _, _ = asyncio.run(
         play(strict({}), Request(messages=HELLO, sampling=Sampling()), wire_profile=never)
     )
@@ -237,7 +237,7 @@ def test_what_was_not_asked_for_is_not_reported() -> None:
 
 
 def test_what_is_never_sent_and_what_is_refused_are_distinguished() -> None:
-    never = EndpointProfile(without=("temperature",))
+    never = EndpointProfile(unsent_settings=("temperature",))
     found, _, asked = asyncio.run(
         play(strict({"top_p": TOP}), Request(messages=HELLO, sampling=PAPER), wire_profile=never)
     )
@@ -247,7 +247,7 @@ def test_what_is_never_sent_and_what_is_refused_are_distinguished() -> None:
 
 @pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
 def test_a_limit_that_is_never_sent_is_named_as_the_user_named_it(limit: Any) -> None:
-    never = EndpointProfile(without=("max_tokens",), limit=limit)
+    never = EndpointProfile(unsent_settings=("max_tokens",), token_limit_field=limit)
     found, _, asked = asyncio.run(
         play(strict({}), Request(messages=HELLO, sampling=PAPER), wire_profile=never)
     )
@@ -260,14 +260,14 @@ def test_a_reply_from_the_cache_tells_what_its_request_was_never_sent(tmp_path: 
     async def ask(model: ChatCompletionsModel, server: bool) -> frozenset[str]:
         cached = CachedModel(model, tmp_path, model.identity)
         reply = await cached(request)
-        assert reply.kept is not server
+        assert reply.from_cache is not server
         return cached.unsent_settings
 
     async def twice() -> list[frozenset[str]]:
         async with fake.serve(strict({})) as server:
             made = [
                 ChatCompletionsModel(
-                    server.url, "fake-1", wire_profile=EndpointProfile(without=("top_p",))
+                    server.url, "fake-1", wire_profile=EndpointProfile(unsent_settings=("top_p",))
                 )
                 for _ in range(2)
             ]

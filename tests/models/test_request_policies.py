@@ -251,7 +251,7 @@ REPLY = Reply(
 )
 
 
-KEPT = replace(REPLY, kept=True)
+KEPT = replace(REPLY, from_cache=True)
 
 
 def test_a_cached_reply_is_returned_without_asking_and_is_marked(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_model_s_code_is_that_of_its_class_too(mine: ModuleType, tmp_path: Pat
     def is_kept() -> bool:
         model: Any = resolve_model("users_door:thing", cache=tmp_path / "cache")
         reply: Reply = asyncio.run(model(HELLO))
-        return reply.kept
+        return reply.from_cache
 
     assert [is_kept(), is_kept()] == [False, True]
     Path(str(mine.__file__)).write_text(MINE + "\n# edited\n")
@@ -168,7 +168,7 @@ def test_an_edited_file_is_not_answered_by_its_old_replies(
     def said() -> tuple[str, bool]:
         model: Any = resolve_model(f"users_mine:{name}", cache=tmp_path / "cache")
         reply: Reply = asyncio.run(model(HELLO))
-        return reply.text, reply.kept
+        return reply.text, reply.from_cache
 
     assert [said(), said()] == [("old", False), ("old", True)]
     Path(str(mine.__file__)).write_text(MINE.replace("old", "fresh"))
@@ -180,7 +180,7 @@ def test_objects_and_names_share_no_replies_but_their_own(mine: ModuleType, tmp_
     replies = []
     for each in (mine.one, mine.two, mine.one):
         model: Any = resolve_model(each, cache=tmp_path)
-        replies.append(asyncio.run(model(HELLO)).kept)
+        replies.append(asyncio.run(model(HELLO)).from_cache)
     assert replies == [False, False, True]
 
 

@@ -86,9 +86,9 @@ class Agentic:
             "prompt": Handler(handler.default_decode_execute_prompting),
         }
 
-    def judge(self, dialect: str, result: Any, truth: list[str]) -> list[Any]:
+    def judge(self, tool_format: str, result: Any, truth: list[str]) -> list[Any]:
         verdict = self.runner._evaluate_single_agentic_entry(
-            self.handlers[dialect], "any", result, truth, {"question": []}, "any", "memory_kv"
+            self.handlers[tool_format], "any", result, truth, {"question": []}, "any", "memory_kv"
         )
         error = verdict.get("error", {})
         return [verdict["valid"], error.get("error_type", "")]

@@ -76,9 +76,9 @@ def result(suite: Suite, form: str, task: Task) -> Result:
 
 def said(suite: Suite, form: str, task: Task, calls: Sequence[Call]) -> Result:
     """Write calls as the official files hold them."""
-    if form == "native" and not task.dialect:
+    if form == "native" and not task.tool_format:
         return [{call.name.replace(".", "_"): call.arguments} for call in calls]
-    return suite.tool_formats[task.dialect or "prompt"].write(tuple(calls)).text
+    return suite.tool_formats[task.tool_format or "prompt"].render_calls(tuple(calls)).text
 
 
 def turns(form: str, task: Task, kind: int) -> Result:

@@ -94,11 +94,11 @@ def mutated(text: str, rng: Random) -> str:
 ARGUMENTS = ("{}", '{"a": 1}', "", "{", "[1]", "null", '{"text": "%s"}', "%s", '"%s"', '{"a": {}}')
 
 
-def step(task: Task, dialect: str, rng: Random, turn: int) -> Step:
+def step(task: Task, tool_format: str, rng: Random, turn: int) -> Step:
     """Return a reply with or without an answer in it."""
     others = ("Paris", "42", *task.reference["truth"], *task.reference["truth"])
     said = seeds.draw_one(rng, others)
-    if dialect == "native" and seeds.draw_below(rng, 3) == 0:
+    if tool_format == "native" and seeds.draw_below(rng, 3) == 0:
         form = seeds.draw_one(rng, ARGUMENTS)
         arguments = form.replace("%s", said)
         return Step(reply=Reply(calls=(Call(name="f", arguments=arguments),)), turn=turn)
@@ -117,7 +117,7 @@ def played(task: Task, repeat: int) -> Trajectory:
         steps = ()
     if late and n == 1:
         steps = (Step(reply=Reply(text="first")), *steps)
-    return Trajectory(task=task.id, dialect=dialect, steps=steps)
+    return Trajectory(task=task.id, tool_format=dialect, steps=steps)
 
 
 def stored(trajectory: Trajectory) -> list[list[Any]]:
@@ -135,13 +135,13 @@ def test_verdicts_are_the_official_ones(agentically: Ask, tasks: list[Task]) -> 
     scored = [task for task in tasks if task.kind == "scored"]
     episodes = [(task, played(task, i)) for task in scored for i in range(EACH)]
     theirs = agentically(
-        [["judge", t.dialect, stored(t), task.reference["truth"]] for task, t in episodes]
+        [["judge", t.tool_format, stored(t), task.reference["truth"]] for task, t in episodes]
     )
     differ = []
     kinds: Counter[str] = Counter()
     for (task, trajectory), (valid, native) in zip(episodes, theirs, strict=True):
         verdict = agentic_scoring.score_episode(task, trajectory)["official"]
-        ours = "" if verdict.outcome == "correct" else verdict.labels[0].native
+        ours = "" if verdict.outcome == "correct" else verdict.labels[0].suite_cause
         kinds[native or "correct"] += 1
         if (ours == "", ours) != (valid, native):
             differ.append((task.reference["truth"], stored(trajectory), ours, native))

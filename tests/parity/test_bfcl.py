@@ -64,7 +64,7 @@ def ours(task: Task, made: list[tuple[str, dict[Any, Any]]]) -> list[Any]:
         return ["crash", str(error), []]
     if fault is None:
         return [True, "", []]
-    return [False, fault.native, [near.native for near in fault.near]]
+    return [False, fault.error_type, [near.error_type for near in fault.candidates]]
 
 
 def test_matcher_agrees_with_the_official_checker(official: Ask, tasks: list[Task]) -> None:
@@ -143,7 +143,7 @@ def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Tas
             Call(name=name, arguments=json.dumps(given))
             for name, given in bfcl_controls.expected_calls(task)
         ]
-        written = prompt.write(calls).text
+        written = prompt.render_calls(calls).text
         texts.append(written)
         for repeat in range(3):
             rng = seeds.make_rng(0, task.id, repeat, "damage")
@@ -174,7 +174,7 @@ def test_prompts_and_tools_equal_the_official_ones(official: Ask, tasks: list[Ta
     expected = {row[0]: (row[1], row[2]) for rows in theirs for row in rows}
     assert len(expected) == len(tasks) == 3641
     for task in tasks:
-        messages, offered = prompt.open(task.turns[0].messages, task.tools)
+        messages, offered = prompt.render_opening(task.turns[0].messages, task.tools)
         assert offered == ()
         said = [{"role": message.role, "content": message.text} for message in messages]
         tools = [
@@ -198,7 +198,9 @@ def digest(value: Any) -> str:
 def test_published_prompt_vector(tasks: list[Task]) -> None:
     task = next(task for task in tasks if task.id == "simple_python_19")
     messages, _ = (
-        tm.load("bfcl", category=("single_turn",)).tool_formats["prompt"].open((), task.tools)
+        tm.load("bfcl", category=("single_turn",))
+        .tool_formats["prompt"]
+        .render_opening((), task.tools)
     )
     text = json_codec.restore_surrogates(messages[0].text)
     assert len(text) == 1692

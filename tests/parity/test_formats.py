@@ -27,7 +27,9 @@ def test_every_variant_of_every_entry_is_asked_in_the_official_words(official_fo
     assert list(prompt_formats.official_format_names()) == names
     mine = []
     for task in bfcl:
-        messages, offered = bfcl.tool_formats[task.dialect].open(task.turns[0].messages, task.tools)
+        messages, offered = bfcl.tool_formats[task.tool_format].render_opening(
+            task.turns[0].messages, task.tools
+        )
         assert offered == ()
         said = [
             {"role": message.role, "content": json_codec.restore_surrogates(message.text)}

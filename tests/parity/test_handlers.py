@@ -161,7 +161,10 @@ def agree(handled: Ask, jobs: Sequence[Job], least: int) -> None:
             apart["refused"] += 1
             continue
         verdict = inference_errors.score_episode(task, told)["official"]
-        mine = [verdict.outcome == "correct", verdict.labels[0].native if verdict.labels else ""]
+        mine = [
+            verdict.outcome == "correct",
+            verdict.labels[0].suite_cause if verdict.labels else "",
+        ]
         if theirs[0] == "evaluated":
             apart["judged without evaluating"] += 1
             continue

@@ -260,12 +260,12 @@ def written(step: list[Made], rng: Random) -> str:
     return str(seeds.draw_one(rng, wrap)).replace("{}", line)
 
 
-def judged(task: Task, dialect: str, replies: list[tuple[int, Reply]]) -> list[Any]:
+def judged(task: Task, tool_format: str, replies: list[tuple[int, Reply]]) -> list[Any]:
     steps = tuple(Step(reply=reply, turn=at, calls=reply.calls) for at, reply in replies)
     verdict = multi_turn_scoring.score_episode(
-        task, Trajectory(task=task.id, dialect=dialect, steps=steps)
+        task, Trajectory(task=task.id, tool_format=tool_format, steps=steps)
     )["official"]
-    primary = [label.native for label in verdict.labels if label.primary]
+    primary = [label.suite_cause for label in verdict.labels if label.primary]
     return [verdict.outcome == "correct", primary[0] if primary else ""]
 
 

@@ -109,7 +109,7 @@ def test_one_row_of_probabilities(vectors: Any) -> None:
         case["label"], brier_errors.parse_distribution(case["p"], len(case["p"]))
     )
     meet({"mae": row.brier, "mse": row.brier_sq}, wanted, "row")
-    assert 2 * (1 - row.p) == pytest.approx(case["identity_mae"], abs=1e-9)
+    assert 2 * (1 - row.truth_probability) == pytest.approx(case["identity_mae"], abs=1e-9)
 
 
 def test_vectors_of_actions(vectors: Any) -> None:

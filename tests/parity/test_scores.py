@@ -88,7 +88,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with synthetic results of a native and a prompt model."""
     folder = tmp_path_factory.mktemp("official")
     suite = suite_registry.load_suite("bfcl", category=available())
-    native = [task for task in thinned(suite) if not task.dialect]
+    native = [task for task in thinned(suite) if not task.tool_format]
     synthetic.write(folder, NATIVE, synthetic.rows(suite, "native", native))
     prompt = [task for task in thinned(suite) if task.category not in OWN_FORMS]
     synthetic.write(folder, PROMPT, synthetic.rows(suite, "prompt", prompt))
@@ -165,7 +165,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     )
     played = api.run(
         suite,
-        "test/faulty?class=wrong_value&rate=0.5",
+        "control/faulty?class=wrong_value&rate=0.5",
         tool_format=dialect,
         sample=60,
         log_dir=folder / "runs",

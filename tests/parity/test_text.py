@@ -239,14 +239,14 @@ def test_results_and_late_tools_are_worded_as_officially(
     contents = ['{"ok": "ü"}', "None\n'quoted'"]
     docs = [task.tools[0].source for task in tasks[:40]]
     heard, appear = official_formats([("heard", said, contents), ("appear", docs)])
-    calls = prompt.read(Reply(text=said), ()).calls
+    calls = prompt.parse_reply(Reply(text=said), ()).calls
     results = tuple(Result(parts=(Text(content),)) for content in contents)
-    _, message = prompt.answer(Reply(text=said), calls, results)
+    _, message = prompt.render_results(Reply(text=said), calls, results)
     assert (message.role, message.text) == ("user", heard)
     asked, _, _sentence = appear.rpartition("\n")
     tools = tuple(
         Tool(name=doc["name"], description=doc["description"], source=doc) for doc in docs
     )
     turn = (Message(role="user", parts=(Text(appear[len(asked) + 1 :]),)),)
-    (shown,), offered = prompt.more(turn, tools)
+    (shown,), offered = prompt.render_turn(turn, tools)
     assert (shown.text, offered) == (appear, ())

@@ -112,7 +112,9 @@ def trajectory(index: int, repeat: int, *, right: bool, long: int = 0) -> Trajec
             text=_odd(index + 7 * n), calls=calls, usage=Usage(input=900 + 40 * n, output=35),
             latency_s=0.4 + 0.1 * n, reasoning="First alpha, then beta." if n else "",
         )  # fmt: skip
-        steps.append(Step(reply=reply, said=said if n == 0 else (), calls=calls, results=results))
+        steps.append(
+            Step(reply=reply, new_messages=said if n == 0 else (), calls=calls, results=results)
+        )
     answer = f"bujxye = {412 + index if right else 7}" + "x" * long
     steps.append(Step(reply=Reply(text=answer, usage=Usage(input=1200, output=12), latency_s=0.7)))
     return Trajectory(
@@ -128,8 +130,8 @@ def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
     cause, native = CAUSES[int(task.id.split("-")[1]) % len(CAUSES)]
     evidence = f"step 2, call 1: key = 100, should be 7 {_odd(int(task.id.split('-')[1]))}"
     labels = (
-        Label(cause=cause, native=native, evidence=evidence, primary=True),
-        Label(cause="extra_call", native="irrelevant", evidence="step 1, call 2"),
+        Label(cause=cause, suite_cause=native, evidence=evidence, primary=True),
+        Label(cause="extra_call", suite_cause="irrelevant", evidence="step 1, call 2"),
     )
     failed = Verdict(outcome="incorrect", value=0.0, parts={"calls": 6.0}, labels=labels)
     fair = Verdict(outcome="correct", value=1.0) if cause == "over_limit" else failed
@@ -140,7 +142,9 @@ def metrics(columns: Columns) -> Sequence[Metric]:
     def level(name: str) -> Metric:
         return Metric(
             name,
-            FilteredFormula(rows=(RowFilter(column="category", values=(name,)),), formula=Mean()),
+            FilteredFormula(
+                filters=(RowFilter(column="category", values=(name,)),), formula=Mean()
+            ),
         )
 
     return [Metric("success"), *map(level, CATEGORIES)]
@@ -172,7 +176,7 @@ def tables(by_reading: Mapping[str, Columns]) -> Sequence[Table | Chart]:
         Table(title="Success by size", head=head, rows=tuple(rows), note="Shares, not per cent."),
         Table(
             title="Success by size and source", head=("setting", "this run", "a published model"),
-            rows=tuple(zip(CATEGORIES, value, paper.y, strict=True)), heat=2,
+            rows=tuple(zip(CATEGORIES, value, paper.y, strict=True)), n_shaded_columns=2,
         ),
         Chart(
             title="Success by core size", kind="line", series=(ours, paper),
@@ -222,20 +226,20 @@ def make(
     repeats: int = 1,
     absent: int = 0,
     long: int = 0,
-    knobs: Mapping[str, object] | None = None,
+    parameters: Mapping[str, object] | None = None,
     offset: int = 0,
 ) -> Run:
     """Make a scored run: `luck` per cent succeed, the last `absent` tasks are not run."""
     plan = Plan(
-        suite="lab", model=model, dialect="native", repeats=repeats,
-        knobs=dict(knobs or {"core": 10}), sampling=Sampling(temperature=0.0),
+        suite="lab", model=model, tool_format="native", repeats=repeats,
+        parameters=dict(parameters or {"core": 10}), sampling=Sampling(temperature=0.0),
     )  # fmt: skip
     path = run_folders.claim_folder(parent, plan)
     run_folders.write_run(
         path, plan, (task(i + offset) for i in range(n)), seed=7,
         command=f"toolmark run lab -m {model} --seed 7", created="2026-01-02T03:04:05+00:00",
         hashes={"scorer": "0" * 64}, versions={"python": "3.11.2", "toolmark": "0.1.0"},
-        served=("lab-2026-01",),
+        served_models=("lab-2026-01",),
     )  # fmt: skip
     done = RecordAppender(path / "trajectories.jsonl")
     missing = RecordAppender(path / "attempts.jsonl")

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Dialog, Locator, Page, expect
 from tests.core.number_cases import COUNTS
 from tests.servers.chromium import Watch
 
-from toolmark.reports import html_report as report
+from toolmark.reports import html_report
 from toolmark.runs.run_store import Run
 
 Maker = Callable[..., Run]
@@ -33,7 +33,7 @@ def visit(browser: Browser, make_run: Maker, tmp_path: Path) -> Iterator[Opener]
     def visit(*runs: Run, width: int = 1280, scheme: str = "light", anchor: str = "") -> Page:
         path = tmp_path / "report.html"
         if not path.exists():
-            report.write_report(runs or [make_run(n=120, absent=4)], path)
+            html_report.write_report(runs or [make_run(n=120, absent=4)], path)
         page = browser.new_page(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if scheme == "dark" else "light",
@@ -117,7 +117,7 @@ def test_an_episode_opens_with_its_steps_and_drawing(visit: Opener) -> None:
     assert detail.locator(".step").count() >= 2
     assert detail.locator(".box.call").count() >= 1
     assert detail.locator(".drawing circle").count() == 1
-    assert "official reading" in detail.inner_text()
+    assert "official rule" in detail.inner_text()
 
 
 def test_rules_that_say_the_same_of_an_episode_share_its_evidence(visit: Opener) -> None:
@@ -128,7 +128,7 @@ def test_rules_that_say_the_same_of_an_episode_share_its_evidence(visit: Opener)
         rows(page).first.click()
         detail = page.locator("#detail")
         assert detail.locator(".verdict").count() == n
-        assert "fair reading" in detail.inner_text()
+        assert "fair rule" in detail.inner_text()
 
 
 def test_hostile_text_is_shown_as_text(visit: Opener) -> None:
@@ -282,7 +282,7 @@ def test_print_shows_the_numbers_without_the_controls(visit: Opener) -> None:
 def test_without_scripts_the_numbers_are_there(
     browser: Browser, make_run: Maker, tmp_path: Path
 ) -> None:
-    path = report.write_report([make_run()], tmp_path / "plain.html")
+    path = html_report.write_report([make_run()], tmp_path / "plain.html")
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(path.as_uri())
@@ -302,7 +302,7 @@ def test_two_runs_have_different_names_in_the_list(visit: Opener, make_run: Make
 
 
 def test_the_page_writes_counts_as_the_formatter_does(visit: Opener) -> None:
-    script = (Path(report.__file__).parent / "script.js").read_text("utf-8")
+    script = (Path(html_report.__file__).parent / "script.js").read_text("utf-8")
     (function,) = re.findall(r"const thousands = (.*);", script)
     page = visit()
     assert page.evaluate(f"(numbers) => numbers.map({function})", [*COUNTS]) == [*COUNTS.values()]
@@ -310,7 +310,7 @@ def test_the_page_writes_counts_as_the_formatter_does(visit: Opener) -> None:
 
 def test_the_page_rounds_no_number_by_itself() -> None:
     """Whatever is not a count comes as text from Python."""
-    script = (Path(report.__file__).parent / "script.js").read_text("utf-8")
+    script = (Path(html_report.__file__).parent / "script.js").read_text("utf-8")
     assert (
         re.findall(r"\.toFixed|\.toPrecision|toLocaleString|NumberFormat|Math\.round", script) == []
     )

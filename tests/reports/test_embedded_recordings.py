@@ -101,7 +101,7 @@ def test_silence_is_flat_and_says_so(tmp_path: Path) -> None:
     (made,) = embedded_recordings.embed_recordings(
         [store.add_audio(wav([0] * 16_000), "audio/wav")], store
     )
-    assert "1 s, 16 kHz, silent" in made["told"] and made["svg"] and made["sound"]
+    assert "1 s, 16 kHz, silent" in made["description"] and made["svg"] and made["sound"]
 
 
 def test_recordings_play_unless_missing_unplayable_or_over_the_budget(tmp_path: Path) -> None:
@@ -119,13 +119,13 @@ def test_recordings_play_unless_missing_unplayable_or_over_the_budget(tmp_path: 
     assert made[0]["seconds"] == 1.5
     assert all(each["sound"] and not each["svg"] for each in made[1:3])
     assert not any("sound" in each or each["svg"] for each in made[3:])
-    assert "plays no text/html" in made[3]["told"]
-    assert all("not in the run folder" in each["told"] for each in made[4:])
+    assert "plays no text/html" in made[3]["description"]
+    assert all("not in the run folder" in each["description"] for each in made[4:])
     first, second = embedded_recordings.embed_recordings(
         [clip, clip], store, len(made[0]["sound"]) + 10
     )
     assert "sound" in first and "sound" not in second and second["svg"] == first["svg"]
-    assert f"media/{clip.sha256[:2]}/{clip.sha256}" in second["told"]
+    assert f"media/{clip.sha256[:2]}/{clip.sha256}" in second["description"]
 
 
 def test_an_episode_of_many_recordings_stays_within_its_room(make_run: Maker) -> None:
@@ -133,22 +133,22 @@ def test_an_episode_of_many_recordings_stays_within_its_room(make_run: Maker) ->
     store = MediaStore(found.path / "media")
     clips = [store.add_audio(tone(4, loud=0.1 + 0.05 * i), "audio/wav") for i in range(12)]
     task, (only,) = next(found.tasks()), found.trajectories()
-    step = replace(only.steps[0], said=(Message(role="user", parts=tuple(clips)),))
+    step = replace(only.steps[0], new_messages=(Message(role="user", parts=tuple(clips)),))
     block = episode_block.completed_block(
         0, task, replace(only, steps=(step,)), {}, (clips[0],), store
     )
-    assert len(block.body) <= episode_block.MAX_EPISODE_BYTES and "cut" not in json.loads(
-        block.body
+    assert len(block.details) <= episode_block.MAX_EPISODE_BYTES and "cut" not in json.loads(
+        block.details
     )
-    sounds = json.loads(block.body)["steps"][0]["said"][0]["sounds"]
+    sounds = json.loads(block.details)["steps"][0]["new_messages"][0]["sounds"]
     played = [each for each in sounds if "sound" in each]
     assert 0 < len(played) < 12 == len(sounds) and sounds[: len(played)] == played
     assert all(each["sound"][1:] in block.sounds for each in played)
     assert sum(map(len, block.sounds.values())) <= embedded_recordings.MAX_EPISODE_BYTES
-    quiet = json.loads(block.silent_body)["steps"][0]["said"][0]["sounds"]
+    quiet = json.loads(block.details_without_recordings)["steps"][0]["new_messages"][0]["sounds"]
     assert not any("sound" in each for each in quiet)
     assert [bool(each["svg"]) for each in quiet] == [False] + 11 * [True], "the first stands above"
-    assert "sound" not in json.loads(block.without_recordings().body)["views"][0]["sounds"][0]
+    assert "sound" not in json.loads(block.without_recordings().details)["views"][0]["sounds"][0]
     assert (
         not block.without_recordings().sounds
         and block.without_recordings().pictures == block.pictures
@@ -159,7 +159,7 @@ def test_what_episodes_share_stands_on_a_page_once(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     def views(task: Task, trajectory: Trajectory) -> list[Any]:
-        heard = next(p for p in trajectory.steps[0].said[0].parts if isinstance(p, Audio))
+        heard = next(p for p in trajectory.steps[0].new_messages[0].parts if isinstance(p, Audio))
         assert found is not None
         return [heard, Drawing(title="same", svg=embedded_recordings.draw_waveform(found))]
 
@@ -182,9 +182,9 @@ def test_a_selection_counts_what_blocks_share_once_until_the_last_has_gone() -> 
         shelf.offer(
             (0, f"{i}", 0),
             lambda i=i: EpisodeBlock(
-                line=b"",
-                body=b"x" * 936,
-                silent_body=b"y" * 136,  # type: ignore[misc]
+                list_entry=b"",
+                details=b"x" * 936,
+                details_without_recordings=b"y" * 136,  # type: ignore[misc]
                 pictures={"d": b"d" * 936},
                 sounds={f"s{i // 5}": b"s" * 4936},
             ),
@@ -202,7 +202,10 @@ def noisy(name: str, size: int = 1000, quiet: int = 200) -> EpisodeBlock:
     """Make an episode of 200 bytes with 800 of sound of its own."""
     sounds = {name: b"x" * (size - quiet - 64)}
     return EpisodeBlock(
-        line=b"", body=b"x" * (quiet - 64), silent_body=b"y" * (quiet - 64), sounds=sounds
+        list_entry=b"",
+        details=b"x" * (quiet - 64),
+        details_without_recordings=b"y" * (quiet - 64),
+        sounds=sounds,
     )
 
 
@@ -215,7 +218,11 @@ def test_a_full_selection_drops_recordings_of_the_highest_ranks_before_episodes(
             shelf.offer(key, lambda key=key: noisy(key[1]))  # type: ignore[misc]
         assert shelf.n_selected == 40 and shelf.size_bytes <= 20_000
         assert 0 < shelf.n_without_recordings < 40
-        loud = [key for key, block in zip(order, shelf.blocks(), strict=True) if block.silent_body]
+        loud = [
+            key
+            for key, block in zip(order, shelf.blocks(), strict=True)
+            if block.details_without_recordings
+        ]
         assert len(loud) == 40 - shelf.n_without_recordings
         chosen.append(set(loud))
     by_sound = sorted(keys, key=lambda key: sampling_rank((0, key[1], 0)))
@@ -254,7 +261,9 @@ def audible(run: Run, scorer: Scorer, *, alike: bool = False) -> Run:
         clip = store.add_audio(tone(2.4, loud=0.2 + (0 if alike else i / 1000)), "audio/wav")
         said = Message(role="user", parts=(clip, junk))
         result = (Result(parts=(clip,)), *each.steps[0].results[1:])
-        step = replace(each.steps[0], said=(said,), results=result[: len(each.steps[0].results)])
+        step = replace(
+            each.steps[0], new_messages=(said,), results=result[: len(each.steps[0].results)]
+        )
         out.append(replace(each, steps=(step, *each.steps[1:])))
     out.close()
     run_finalization.rescore_run(run, scorer)
@@ -264,7 +273,7 @@ def audible(run: Run, scorer: Scorer, *, alike: bool = False) -> Run:
 def recordings(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Go through the recordings of an episode's messages, as the page has them."""
     for step in body["steps"]:
-        for said in step["said"]:
+        for said in step["new_messages"]:
             yield from said.get("sounds", ())
 
 
@@ -310,7 +319,7 @@ def test_a_browser_shows_players_and_waveforms_and_plays(
     scheme: Any, browser: Browser, make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     def views(task: Task, trajectory: Trajectory) -> list[Audio]:
-        return [next(p for p in trajectory.steps[0].said[0].parts if isinstance(p, Audio))]
+        return [next(p for p in trajectory.steps[0].new_messages[0].parts if isinstance(p, Audio))]
 
     run = audible(make_run(n=3), scorer)
     shown = html_report.write_report(

@@ -30,7 +30,7 @@ from toolmark.core.records import (
 )
 from toolmark.reports import episode_block, html_report, run_facts
 from toolmark.reports.comparison_report import Comparison, verdict_sentence
-from toolmark.reports.embedded_pictures import MAX_EMBEDDED_BYTES as PICTURE
+from toolmark.reports.embedded_pictures import MAX_EMBEDDED_BYTES
 from toolmark.reports.episode_block import MAX_EPISODE_BYTES, MAX_TEXT_LENGTH
 from toolmark.reports.run_comparison import adjust_comparisons, compare_runs
 from toolmark.runs import run_finalization
@@ -73,7 +73,7 @@ def test_hostile_text_never_leaves_its_block(make_run: Maker, tmp_path: Path) ->
         for name, block in found.blocks.items()
         if name.startswith("e")
         for step in block["steps"]
-        for message in step["said"]
+        for message in step["new_messages"]
     ]
     assert any("</script><img src=x" in text for text in said)
     assert any("\\ud83d" in text for text in said)
@@ -107,7 +107,9 @@ def test_the_page_says_what_was_run(make_run: Maker, tmp_path: Path) -> None:
 
 
 def test_what_is_unset_is_not_shown(make_run: Maker, tmp_path: Path) -> None:
-    run = make_run(knobs={"core": 10, "preset": "", "types": None, "efforts": [], "cap": False})
+    run = make_run(
+        parameters={"core": 10, "preset": "", "types": None, "efforts": [], "cap": False}
+    )
     settings = read_page(html_report.write_report([run], tmp_path / "r.html")).settings
     assert "core = 10, cap = false" in settings.values()
 
@@ -165,7 +167,7 @@ def test_rules_that_fail_alike_share_a_table(
 def test_the_headline_rule_is_stored_first(make_run: Maker, scorer: Scorer) -> None:
     run = make_run(n=3)
     run_finalization.rescore_run(run, replace(scorer, rules=("fair", "official")))
-    assert all([*score.readings] == ["fair", "official"] for score in run.scores())
+    assert all([*score.verdicts] == ["fair", "official"] for score in run.scores())
 
 
 def test_numbers_have_titles_that_say_what_they_count(
@@ -173,7 +175,7 @@ def test_numbers_have_titles_that_say_what_they_count(
 ) -> None:
     def metrics(columns: Columns) -> Sequence[Metric]:
         head, part, *_ = scorer.metrics(columns)
-        return [head, structs.replace(part, name="sim_cov", told="similarity", unit="calls made")]
+        return [head, structs.replace(part, name="sim_cov", title="similarity", unit="calls made")]
 
     own = replace(scorer, metrics=metrics)
     found = read_page(
@@ -213,7 +215,7 @@ def test_repeats_tell_the_noise_floor(make_run: Maker, tmp_path: Path) -> None:
     def noise(run: Run) -> str:
         presentation = read_presentation(run)
         assert presentation is not None
-        return run_facts.gather_run_facts(0, run, presentation, "a")[0].noise
+        return run_facts.gather_run_facts(0, run, presentation, "a")[0].noise_note
 
     thrice = make_run(repeats=3)
     assert noise(make_run()) == ""
@@ -256,7 +258,7 @@ def count_episodes(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Ta
         (name, *map(len, runs.values())) for name, runs in readings.items()
     ]
     names = next(iter(readings.values()))
-    return [Table(title="Episodes of each run", head=("reading", *names), rows=tuple(rows))]
+    return [Table(title="Episodes of each run", head=("rule", *names), rows=tuple(rows))]
 
 
 @pytest.fixture
@@ -314,8 +316,8 @@ def test_a_page_stays_below_its_limit_and_says_what_it_leaves_out(
     make_run: Maker, tmp_path: Path
 ) -> None:
     run = make_run(n=300, luck=85, absent=10)
-    failed = sum(score.readings["official"].outcome == "incorrect" for score in run.scores()
-                 if score.readings)  # fmt: skip
+    failed = sum(score.verdicts["official"].outcome == "incorrect" for score in run.scores()
+                 if score.verdicts)  # fmt: skip
     path = html_report.write_report([run], tmp_path / "r.html", limit_bytes=600_000)
     found = read_page(path)
     outcomes = [line["outcome"]["official"] for line in found.blocks["index"]]
@@ -380,7 +382,7 @@ def test_pictures_are_on_the_page_unless_large_missing_or_no_picture(
     store = MediaStore(found.path / "media")
     small = store.add_image(b"small", "image/png")
     others = [
-        store.add_image(b"x" * (PICTURE + 1), "image/png"),
+        store.add_image(b"x" * (MAX_EMBEDDED_BYTES + 1), "image/png"),
         store.add_image(b"t", "text/html"),
     ]
     lost = Image(sha256="0" * 64, mime="image/png", size_bytes=4)
@@ -388,18 +390,18 @@ def test_pictures_are_on_the_page_unless_large_missing_or_no_picture(
     task, (only,) = next(found.tasks()), found.trajectories()
     first = structs.replace(
         only.steps[0],
-        said=(Message(role="user", parts=parts),),
+        new_messages=(Message(role="user", parts=parts),),
         calls=(Call(name="look"),),
         results=(Result(parts=parts),),
     )
     seen = structs.replace(only, steps=(first,))
     made = episode_block.completed_block(0, task, seen, {}, (), store)
-    body = json.loads(made.body)["steps"][0]
+    body = json.loads(made.details)["steps"][0]
     ((name, held),) = made.pictures.items()
     assert json.loads(held) == f"data:image/png;base64,{base64.b64encode(b'small').decode()}"
     shown = [{"src": f"#{name}"}]
-    assert body["said"][0]["pictures"] == body["results"][0]["pictures"] == shown
-    assert all(part.sha256 in body["said"][0]["text"] for part in parts)
+    assert body["new_messages"][0]["pictures"] == body["results"][0]["pictures"] == shown
+    assert all(part.sha256 in body["new_messages"][0]["text"] for part in parts)
 
 
 def test_an_unscored_run_is_shown_as_far_as_it_is_stored(make_run: Maker, tmp_path: Path) -> None:

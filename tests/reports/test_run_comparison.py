@@ -26,7 +26,7 @@ from toolmark.reports.run_comparison import adjust_comparisons, compare_runs
 from toolmark.reports.run_differences import same_tasks_advice
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Scorer
-from toolmark.statistics.metric_formulas import AverageOfPart, Metric, RowFilter, StratifiedMean
+from toolmark.statistics.metric_formulas import Metric, RowFilter, StratifiedMean, UnboundedMean
 from toolmark.statistics.paired_comparison import compare_paired
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.statistics.weighted_means import EvenGroup
@@ -121,13 +121,13 @@ def _changed(run: Run, n: int) -> Run:
 
 
 def test_changed_tasks_and_parameters_are_warned_of(make_run: Maker) -> None:
-    a, b = make_run(n=6), _changed(make_run(n=6, knobs={"core": 20}), 1)
+    a, b = make_run(n=6), _changed(make_run(n=6, parameters={"core": 20}), 1)
     found = compare_runs(a, b)
     assert found.warnings == (
         "1 task differs in content under the same id, such as lab-0 (category)",
-        "the suite's knobs differ: core",
+        "the suite's parameters differ: core",
     )
-    assert ("knob core", "10", "20") in found.settings
+    assert ("parameter core", "10", "20") in found.settings
 
 
 def test_tasks_that_differ_are_not_tested_unless_asked(make_run: Maker) -> None:
@@ -184,12 +184,12 @@ def test_a_headline_of_some_rows_is_compared_on_these(make_run: Maker, scorer: S
 
     def metrics(columns: Columns) -> list[Metric]:
         first, *rest = scorer.metrics(columns)
-        return [msgspec.structs.replace(first, rows=heard, told="noisy sound"), *rest]
+        return [msgspec.structs.replace(first, filters=heard, title="noisy sound"), *rest]
 
     a, b = (_spoken(make_run(model=name)) for name in ("a", "b"))
     whole = compare_runs(a, b)
     part = compare_runs(presented(a, replace(scorer, metrics=metrics)), b)
-    assert (whole.over, part.over) == ("", "noisy sound")
+    assert (whole.compared_rows, part.compared_rows) == ("", "noisy sound")
     assert part.paired.n_pairs * 2 == whole.paired.n_pairs
     assert "noisy sound" in str(part)
 
@@ -230,7 +230,9 @@ def test_the_first_field_that_differs_is_named_to_its_depth(make_run: Maker) -> 
 
 
 def test_runs_that_differ_by_a_setting_are_named_by_it_alone(make_run: Maker) -> None:
-    runs = [make_run(n=1, model="m", knobs={"core": core, "style": "plain"}) for core in (10, 20)]
+    runs = [
+        make_run(n=1, model="m", parameters={"core": core, "style": "plain"}) for core in (10, 20)
+    ]
     assert run_names.distinct_run_names(runs) == ["m · core=10", "m · core=20"]
     assert run_names.distinct_run_names([*runs, make_run(n=1, model="w")]) == [
         "m · core=10",
@@ -239,10 +241,10 @@ def test_runs_that_differ_by_a_setting_are_named_by_it_alone(make_run: Maker) ->
     ]
     models = run_names.distinct_model_names(runs)
     assert run_names.distinguishing_settings(runs, models) == [{"core": "10"}, {"core": "20"}]
-    twice = [make_run(n=1, model="m", knobs={"core": 10}) for _ in range(2)]
+    twice = [make_run(n=1, model="m", parameters={"core": 10}) for _ in range(2)]
     assert run_names.distinct_run_names(twice) == [run.path.name for run in twice]
     long = run_names.distinct_run_names(
-        [make_run(n=1, knobs={"of": "x" * 90 + end}) for end in "ab"]
+        [make_run(n=1, parameters={"of": "x" * 90 + end}) for end in "ab"]
     )
     assert all(len(name) < 90 for name in long)
 
@@ -263,7 +265,7 @@ def _answers(right: NDArray[np.bool_]) -> Columns:
             Score(
                 task=f"t{n}",
                 item=f"t{n}",
-                readings={
+                verdicts={
                     "r": Verdict(outcome="correct" if hit else "incorrect", value=float(hit))
                 },
             )
@@ -276,7 +278,7 @@ def _answers(right: NDArray[np.bool_]) -> Columns:
 def _compared(a: str, b: str, one: Columns, other: Columns) -> Comparison:
     bare = Estimate(name="success")
     return Comparison(
-        a=a, b=b, reading="r", score_a=bare, score_b=bare, paired=compare_paired(one, other)
+        a=a, b=b, rule="r", score_a=bare, score_b=bare, paired=compare_paired(one, other)
     )
 
 
@@ -354,17 +356,17 @@ def test_sides_of_unlike_sets_are_compared_on_their_pairs(make_run: Maker) -> No
 
 def _right(run: Run, index: int) -> bool:
     (score,) = (score for score in run.scores() if score.task == f"lab-{index}")
-    return score.readings["official"].outcome == "correct"
+    return score.verdicts["official"].outcome == "correct"
 
 
 def test_levels_that_both_have_are_named(make_run: Maker) -> None:
     a, b = make_run(n=12, model="a"), make_run(n=12, model="b")
     _forms(a, lambda k: "text" if k % 2 else "tool")
     _forms(b, lambda k: "text")
-    assert compare_runs(a, b).common == "form text"
+    assert compare_runs(a, b).common_levels == "form text"
     row = _cells(summary_table(compare_runs(a, b)))["without a partner"]
     assert row[1] == "left out; both have: form text"
-    assert compare_runs(a, a).common == ""
+    assert compare_runs(a, a).common_levels == ""
 
 
 def _forms(run: Run, form: Callable[[int], str]) -> None:
@@ -375,7 +377,7 @@ def _forms(run: Run, form: Callable[[int], str]) -> None:
 
 def test_measures_that_are_means_of_a_part_are_compared(make_run: Maker, scorer: Scorer) -> None:
     def more(columns: Columns) -> list[Metric]:
-        cost = Metric("cost", AverageOfPart(part="calls"), "calls made", part="calls")
+        cost = Metric("cost", UnboundedMean(part="calls"), "calls made", compared_part="calls")
         return [*scorer.metrics(columns), cost]
 
     wide = replace(scorer, metrics=more)
@@ -385,7 +387,7 @@ def test_measures_that_are_means_of_a_part_are_compared(make_run: Maker, scorer:
     assert not compare_runs(a, b).measures
     found = compare_runs(presented(a, wide), b)
     (each,) = found.measures
-    assert each.difference.name == "calls made" and not each.difference.share
+    assert each.difference.name == "calls made" and not each.difference.is_share
     assert (each.value_a, each.value_b) == (6.0, 2.5) and each.difference.value == 3.5
     both = [k for k in range(30) if not (_right(a, k) or _right(b, k))]
     assert each.n_pairs == len(both)
@@ -398,23 +400,23 @@ def _costs(run: Run, cost: float) -> None:
     """Say what failed answers cost."""
     lines = [json.loads(line) for line in (run.path / "scores.jsonl").read_bytes().splitlines()]
     for line in lines:
-        for reading in line["readings"].values():
+        for reading in line["verdicts"].values():
             if reading["outcome"] == "incorrect":
                 reading["parts"] = {"calls": cost}
     (run.path / "scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def test_the_parameter_that_changes_the_tasks_is_named(make_run: Maker) -> None:
-    a, b = make_run(n=6, model="a"), _changed(make_run(n=6, knobs={"core": 20}), 6)
+    a, b = make_run(n=6, model="a"), _changed(make_run(n=6, parameters={"core": 20}), 6)
     assert verdict_sentence(compare_runs(a, b)).endswith(
         "next: run both with the same core (10 and 20), or compare them all the same with "
         "--differing"
     )
     with pytest.raises(UsageError, match=r"run both with the same core \(10 and 20\)"):
-        compare_runs(a, make_run(n=4, offset=90, knobs={"core": 20}))
+        compare_runs(a, make_run(n=4, offset=90, parameters={"core": 20}))
     assert same_tasks_advice([("seed", "1", "2")]) == "run both with one --seed"
     assert same_tasks_advice(
-        [("seed", "1", "2"), ("knob history", "0", "3"), ("model", "a", "b")]
+        [("seed", "1", "2"), ("parameter history", "0", "3"), ("model", "a", "b")]
     ) == ("run both with one --seed and with the same history (0 and 3)")
 
 

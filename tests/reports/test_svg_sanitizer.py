@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.suites.mfcl_vision import vision_run as vision
+from tests.suites.mfcl_vision import vision_run
 from tests.suites.multinet import made_tasks
 
 from toolmark.core import svg
@@ -159,7 +159,7 @@ def test_the_drawings_of_multinet_pass_whole(family: str, tmp_path: Path) -> Non
 
 
 def test_the_drawings_of_vision_pass_whole(tmp_path: Path) -> None:
-    found = drawn(vision.run(tmp_path, n=4))
+    found = drawn(vision_run.run(tmp_path, n=4))
     assert found
     for each in found:
         assert sanitize_svg(each) == each

@@ -90,21 +90,28 @@ def test_a_column_of_nothing_is_left_out() -> None:
 
 def test_a_heat_map_places_every_share_between_the_least_and_the_greatest() -> None:
     rows = (("x", 0.2, None), ("y", 0.7, 0.3), ("z", float("nan"), 0.5))
-    made = table_format.make_grid(Table(title="t", head=("", "low", "high"), rows=rows, heat=2))
+    made = table_format.make_grid(
+        Table(title="t", head=("", "low", "high"), rows=rows, n_shaded_columns=2)
+    )
     assert made.head == ("", "low", "high")
     shown = [[cell.replace("\u00a0", " ") for cell in row[1:]] for row in made.rows]
     assert shown == [["20.0 %", "–"], ["70.0 %", "30.0 %"], ["–", "50.0 %"]]
-    assert made.heat is not None and made.heat.first == 1
-    assert made.heat.places == ((0, None), (100, 20), (None, 60))
-    assert (made.heat.low, made.heat.high) == ("20.0\u00a0%", "70.0\u00a0%")
+    assert made.shading is not None and made.shading.first_column == 1
+    assert made.shading.positions == ((0, None), (100, 20), (None, 60))
+    assert (made.shading.low, made.shading.high) == ("20.0\u00a0%", "70.0\u00a0%")
 
 
 def test_shares_that_are_all_alike_are_not_shaded() -> None:
     made = table_format.make_grid(
-        Table(title="t", head=("", "a"), rows=(("x", 1.0), ("y", 1.0)), heat=1)
+        Table(title="t", head=("", "a"), rows=(("x", 1.0), ("y", 1.0)), n_shaded_columns=1)
     )
-    assert made.heat is None and made.rows[0][1] == "100.0\u00a0%"
-    assert table_format.make_grid(Table(title="t", head=("", "a"), rows=(), heat=1)).heat is None
+    assert made.shading is None and made.rows[0][1] == "100.0\u00a0%"
+    assert (
+        table_format.make_grid(
+            Table(title="t", head=("", "a"), rows=(), n_shaded_columns=1)
+        ).shading
+        is None
+    )
 
 
 def test_one_is_not_plural() -> None:
@@ -156,11 +163,11 @@ def test_a_number_that_is_no_share_is_never_in_per_cent(
     three: tuple[float | None, ...], shown: str
 ) -> None:
     value, low, high = three
-    plain = Estimate(name="x", value=value, low=low, high=high, share=False)
+    plain = Estimate(name="x", value=value, low=low, high=high, is_share=False)
     assert number_format.replace_special_spaces(number_format.format_estimate(plain)) == shown
-    assert number_format.format_estimate(replace(plain, share=True)) == number_format.format_share(
-        plain
-    )
+    assert number_format.format_estimate(
+        replace(plain, is_share=True)
+    ) == number_format.format_share(plain)
     assert (
         value is None
         or table_format.make_grid(
@@ -170,7 +177,7 @@ def test_a_number_that_is_no_share_is_never_in_per_cent(
 
 
 def test_a_partial_number_says_why() -> None:
-    partial = Estimate(name="x", value=1.0, partial="1 of 4 parts run", share=False)
+    partial = Estimate(name="x", value=1.0, partial="1 of 4 parts run", is_share=False)
     assert number_format.format_estimate(partial) == "– (1 of 4 parts run)"
 
 

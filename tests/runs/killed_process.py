@@ -23,8 +23,8 @@ import msgspec
 from toolmark.cli import app
 from toolmark.core.records import Trajectory
 from toolmark.runs.episode_records import EpisodeRecords
-from toolmark.suites.bfcl import bfcl_suite as _bfcl  # noqa: F401  # imported here, not in each child
-from toolmark.suites.m3 import m3_suite as _m3  # noqa: F401
+from toolmark.suites.bfcl import bfcl_suite  # noqa: F401  # imported here, not in each child
+from toolmark.suites.m3 import m3_suite  # noqa: F401
 
 
 class Sitting(msgspec.Struct, kw_only=True):

@@ -162,14 +162,14 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, data: bytes) -> None:
 def test_a_set_that_was_changed_is_asked_by_its_file_only(tmp_path: Path) -> None:
     folder = tmp_path / "made"
     dataset_folder.write_dataset(folder, suite())
-    done = tm.run(suite(), "test/oracle", tasks=folder, log_dir=tmp_path / "runs")
+    done = tm.run(suite(), "control/oracle", tasks=folder, log_dir=tmp_path / "runs")
     assert done.summary()["n_run"] == 3
     lines = (folder / "tasks.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "tasks.jsonl").write_bytes(b"".join(lines[:2]))
     with pytest.raises(DataError, match=r"tasks\.jsonl"):
-        tm.run(suite(), "test/oracle", tasks=folder, log_dir=tmp_path / "runs")
+        tm.run(suite(), "control/oracle", tasks=folder, log_dir=tmp_path / "runs")
     path = folder / "tasks.jsonl"
-    done = tm.run(suite(), "test/oracle", tasks=path, log_dir=tmp_path / "runs")
+    done = tm.run(suite(), "control/oracle", tasks=path, log_dir=tmp_path / "runs")
     assert done.summary()["n_run"] == 2
 
 
@@ -195,7 +195,7 @@ def test_media_that_only_a_reference_names_come_along(tmp_path: Path) -> None:
     )
     dataset_folder.write_dataset(tmp_path / "made", loud)
     assert MediaStore(tmp_path / "made" / "media").read(kept) == b"sound"
-    run = tm.run(loud, "test/null", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
+    run = tm.run(loud, "control/null", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
     assert MediaStore(run.path / "media").read(kept) == b"sound"
 
 
@@ -380,7 +380,7 @@ def test_a_set_whose_making_was_interrupted_is_refused(
         dataset_folder.write_dataset(folder, richer(4))
     killed(folder, richer(5), n, monkeypatch)
     with pytest.raises(DataError, match=str(folder)):
-        tm.run(suite(), "test/oracle", tasks=folder, log_dir=tmp_path / "runs")
+        tm.run(suite(), "control/oracle", tasks=folder, log_dir=tmp_path / "runs")
 
 
 def test_what_fails_leaves_no_empty_folder(tmp_path: Path) -> None:
@@ -410,7 +410,7 @@ def hostile(folder: Path, how: str) -> None:
         path.mkdir()
     elif how == "deep":
         deep = b"[" * 100_000 + b"]" * 100_000
-        path.write_bytes(text.replace(b'"knobs": {', b'"knobs": {"x": ' + deep + b",", 1))
+        path.write_bytes(text.replace(b'"parameters": {', b'"parameters": {"x": ' + deep + b",", 1))
     elif how == "control":
         path.write_bytes(text.replace(b'"tasks.jsonl"', b'"tasks\\u0000.jsonl"', 1))
     else:
@@ -427,7 +427,7 @@ def test_a_hostile_manifest_is_refused_at_once(tmp_path: Path, how: str) -> None
         with pytest.raises(DataError, match=r"manifest\.json: "):
             act(folder)
     with pytest.raises(DataError, match=r"manifest\.json: "):
-        tm.run(suite(), "test/oracle", tasks=folder, log_dir=tmp_path / "runs")
+        tm.run(suite(), "control/oracle", tasks=folder, log_dir=tmp_path / "runs")
     with pytest.raises(DataError, match=r"manifest\.json: "):
         dataset_folder.write_dataset(folder, suite())
 
@@ -447,7 +447,7 @@ def lacking(*ids: str) -> tm.Suite:
 def test_what_could_not_be_made_is_counted(tmp_path: Path) -> None:
     first, *others = (task.id for task in suite())
     manifest = dataset_folder.write_dataset(tmp_path / "made", lacking(first))
-    assert manifest.broken == {"no voice | today": 1}
+    assert manifest.n_failed_by_reason == {"no voice | today": 1}
     assert r"| no voice \| today | 1 |" in (tmp_path / "made" / "README.md").read_text()
     with pytest.raises(DataError, match=r"none of 3 tasks could be made: no voice \| today \(3"):
         dataset_folder.write_dataset(tmp_path / "none", lacking(first, *others))
@@ -461,21 +461,23 @@ def test_a_run_of_a_set_records_the_parameters_of_the_set(tmp_path: Path) -> Non
     made = suite()
     manifest = dataset_folder.write_dataset(tmp_path / "made", made)
     bare = tm.load("funcbench", core=4, depth=2)
-    done = tm.run(bare, "test/oracle", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
+    done = tm.run(bare, "control/oracle", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
     assert done.info.seed == 3 and done.info.hashes == manifest.hashes
     wanted = msgspec.json.decode(msgspec.json.encode(made.parameters))
-    assert tm.open_run(done.path).info.plan.knobs == wanted
-    again = tm.run(made, "test/oracle", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
+    assert tm.open_run(done.path).info.plan.parameters == wanted
+    again = tm.run(made, "control/oracle", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
     assert again.info.plan.hash == done.info.plan.hash
 
 
-@pytest.mark.parametrize("knobs", [{"seed": 0}, {"core": 5, "depth": 2}, {"depth": 3, "core": 4}])
+@pytest.mark.parametrize(
+    "parameters", [{"seed": 0}, {"core": 5, "depth": 2}, {"depth": 3, "core": 4}]
+)
 def test_parameters_that_contradict_a_set_are_refused(
-    tmp_path: Path, knobs: dict[str, Any]
+    tmp_path: Path, parameters: dict[str, Any]
 ) -> None:
     dataset_folder.write_dataset(tmp_path / "made", suite())
     with pytest.raises(UsageError, match=r"was made with (seed=3|core=4|depth=2), not [035]: "):
-        tm.run(tm.load("funcbench", **knobs), "test/oracle", tasks=tmp_path / "made",
+        tm.run(tm.load("funcbench", **parameters), "control/oracle", tasks=tmp_path / "made",
                log_dir=tmp_path / "runs")  # fmt: skip
 
 
@@ -483,7 +485,7 @@ def test_a_set_of_another_suite_is_refused(tmp_path: Path) -> None:
     dataset_folder.write_dataset(tmp_path / "made", suite())
     other = dataclasses.replace(suite(), name="other")
     with pytest.raises(DataError, match="a set of suite 'funcbench', not of 'other'"):
-        tm.run(other, "test/oracle", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
+        tm.run(other, "control/oracle", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
 
 
 # --- the command in the card -------------------------------------------------------------
@@ -493,11 +495,11 @@ VALUES = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters
 
 
 @given(st.dictionaries(st.sampled_from("abc"), st.lists(VALUES.filter(bool), max_size=3)))
-def test_the_command_gives_every_parameter_to_a_shell(knobs: dict[str, list[str]]) -> None:
-    words = shlex.split(data_card.make_command("s", knobs, 7))
+def test_the_command_gives_every_parameter_to_a_shell(parameters: dict[str, list[str]]) -> None:
+    words = shlex.split(data_card.make_command("s", parameters, 7))
     assert words[:3] == ["toolmark", "make", "s"]
     said = dict(word.split("=", 1) for flag, word in itertools.pairwise(words) if flag == "-T")
-    assert said == {name: ",".join(value) for name, value in knobs.items()}
+    assert said == {name: ",".join(value) for name, value in parameters.items()}
     assert words[-4:] == ["--seed", "7", "-o", "DIR"]
 
 

@@ -490,7 +490,7 @@ def test_the_page_of_failures_says_what_the_table_says() -> None:
     page = (SOURCE.parents[1] / "docs/reference/failures.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     for kind, about in failure_advice.advice_table().items():
-        assert f"| `{kind}` | {about.means} | {about.retried} | {about.todo} |" in rows
+        assert f"| `{kind}` | {about.meaning} | {about.retry_text} | {about.summary} |" in rows
     for words in (get_args(Stage), filter(None, get_args(Subject))):
         assert ", ".join(f"`{word}`" for word in words) in page
 
@@ -500,7 +500,7 @@ def test_every_kind_has_steps_that_can_be_printed(tmp_path: Path) -> None:
     for kind, about in failure_advice.advice_table().items():
         told = list(failure_advice.next_steps(run, [Failure(stage="run", kind=kind)]))
         assert told and all("{" not in each for each in told)
-        assert not about.steps or any(step.next for step in about.steps)
+        assert not about.steps or any(step.text for step in about.steps)
 
 
 def test_what_inherits_nothing_is_refused_before_a_model_is_asked(tmp_path: Path) -> None:

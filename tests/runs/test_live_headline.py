@@ -83,7 +83,7 @@ def test_the_formula_of_the_summary_measures_it_whatever_it_is(tmp_path: Path) -
 def score(task: str, repeat: int, value: float) -> Score:
     verdict = Verdict(outcome="correct" if value == 1 else "incorrect", value=value,
                       labels=() if value == 1 else mini.WRONG.labels)  # fmt: skip
-    return Score(task=task, item=task, repeat=repeat, readings={"exact": verdict})
+    return Score(task=task, item=task, repeat=repeat, verdicts={"exact": verdict})
 
 
 def counting(seconds_each: float) -> tuple[Scorer, Callable[[], float], list[float], list[int]]:

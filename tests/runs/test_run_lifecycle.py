@@ -153,10 +153,10 @@ def test_a_process_that_is_gone_is_dead_and_one_elsewhere_by_its_last_sign(tmp_p
         child.wait()
     assert not is_alive(sign)
     now = datetime.now(UTC)
-    far = replace(sign, machine="another", at=(now - timedelta(seconds=20)).isoformat())
+    far = replace(sign, system="another", time=(now - timedelta(seconds=20)).isoformat())
     assert is_alive(far, now)
     assert not is_alive(far, now + timedelta(seconds=60))
-    assert not is_alive(replace(far, at="?"), now)
+    assert not is_alive(replace(far, time="?"), now)
 
 
 def test_what_cannot_be_read_of_a_state_hides_nothing(tmp_path: Path) -> None:
@@ -521,10 +521,10 @@ class Shop:
         path = self.folder / name
         path.write_text(path.read_text() + "\n# edited\n")
 
-    def suite(self, **knobs: Any) -> Suite:
+    def suite(self, **parameters: Any) -> Suite:
         for name in ("shop", "shop_score"):
             self._patch.delitem(sys.modules, name, raising=False)
-        return tm.load("shop:load", **knobs)
+        return tm.load("shop:load", **parameters)
 
 
 broken = mini.Adder(lambda i, r: Timeout("x") if i > 3 else None)
@@ -550,8 +550,14 @@ def test_what_differs_is_said_in_a_line(
 def test_of_long_values_what_differs_is_shown_and_of_many_files_the_first() -> None:
     words = [f"category_{n}" for n in range(30)]
     read = {f"data/{n}.json": "0" * 64 for n in range(9)}
-    old = Plan(suite="s", model="m", dialect="native", knobs={"category": words}, world=read)
-    new = replace(old, knobs={"category": [*words[:20], "other"]}, world={})
+    old = Plan(
+        suite="s",
+        model="m",
+        tool_format="native",
+        parameters={"category": words},
+        environment_hashes=read,
+    )
+    new = replace(old, parameters={"category": [*words[:20], "other"]}, environment_hashes={})
     first, *rest, last = plan_differences(old, new)
     before, after = first.removeprefix("-T category differs (").removesuffix(")").split(" -> ")
     assert "category_20" in before and "other" in after and len(first) < 180
@@ -667,7 +673,7 @@ def test_an_edit_that_is_accepted_goes_on_and_is_remembered(
     second = play(runs, model, shop.suite(), continue_=True)
     assert second.path == first.path
     assert sorted(i for i, _ in model.asked) == [4, 5]
-    (edited,) = second.info.edited
+    (edited,) = second.info.replaced_hashes
     assert edited["shop"] == first.info.plan.modules["shop"]
     assert second.info.plan.modules["shop"] != edited["shop"]
     (second.path / SUMMARY_FILE).unlink()

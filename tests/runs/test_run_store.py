@@ -19,7 +19,7 @@ from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.task_selection import TaskFile
 
-PLAN = Plan(suite="s", model="http://h:1/v1#m/x", dialect="native")
+PLAN = Plan(suite="s", model="http://h:1/v1#m/x", tool_format="native")
 
 
 def task(name: str, category: str = "") -> Task:

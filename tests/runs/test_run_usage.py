@@ -15,7 +15,7 @@ import toolmark as tm
 from toolmark.core.errors import ToolmarkError, Unavailable
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Attempt, Judgement, Reply, Ruling, Step, Trajectory, Usage
-from toolmark.reports import usage_text as told
+from toolmark.reports import usage_text
 from toolmark.runs import run_usage
 from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_store import Run
@@ -105,7 +105,9 @@ def test_a_summary_from_before_is_made_up_for_by_the_files(tmp_path: Path) -> No
     for text in (b"{}", None):
         summary.unlink() if text is None else summary.write_bytes(text)
         assert run_usage.run_usage(run) == took == run_usage.measure_run_usage(run)
-    assert run_usage.usage_from_summary({}) == RunUsage() and told.summary_usage_line({}) == ""
+    assert (
+        run_usage.usage_from_summary({}) == RunUsage() and usage_text.summary_usage_line({}) == ""
+    )
 
 
 def test_the_line_tells_what_there_is() -> None:
@@ -113,11 +115,13 @@ def test_the_line_tells_what_there_is() -> None:
         n_episodes=2, n_requests=61, tokens=Usage(input=48_210, output=3_120, reasoning=1_024),
         reply_s=9.0, wall_s=723.4, not_run=Usage(input=7, cached=3), judges=Usage(output=2),
     )  # fmt: skip
-    line = told.usage_line(one)
+    line = usage_text.usage_line(one)
     for part in ("61 requests", "12 min 3 s", "4.5 s per episode", "episodes not run", "judges"):
         assert part in line
     assert "simulated user" not in line and "\n" not in line
-    assert told.usage_line(RunUsage(n_episodes=1, n_requests=5)) == "5 requests, no tokens told"
+    assert (
+        usage_text.usage_line(RunUsage(n_episodes=1, n_requests=5)) == "5 requests, no token counts"
+    )
     assert asdict(one.tokens)["cached"] == 0
 
 
@@ -125,7 +129,7 @@ def test_two_runs_are_compared_by_tokens_per_episode(tmp_path: Path) -> None:
     one = tm.run(mini.load(n=4), mini.Adder(), log_dir=tmp_path / "a")
     other = tm.run(mini.load(n=4), mini.Adder(lambda i, r: "no"), log_dir=tmp_path / "b")
     found = tm.compare(one, other)
-    assert (found.spent_a.tokens_per_episode, found.spent_b.tokens_per_episode) == (17.0, None)
+    assert (found.usage_a.tokens_per_episode, found.usage_b.tokens_per_episode) == (17.0, None)
     row = next(line for line in str(found).splitlines() if "tokens per episode" in line)
     assert "A 17, B –" in row
 
@@ -135,5 +139,6 @@ def test_the_report_tells_it_too(tmp_path: Path) -> None:
     page = read_page(tm.write_report(run)).root.text
     assert (
         "8 requests" in page
-        and told.usage_line(run_usage.measure_run_usage(run)).split(";")[0].split(",")[0] in page
+        and usage_text.usage_line(run_usage.measure_run_usage(run)).split(";")[0].split(",")[0]
+        in page
     )

@@ -56,7 +56,7 @@ def test_a_run_keeps_every_episode_and_its_score(tmp_path: Path) -> None:
 def test_wrong_is_incorrect_with_a_cause(tmp_path: Path) -> None:
     found = run(mini.Adder(lambda i, r: "no idea"), tmp_path)
     assert found.summary()["score"]["value"] == 0.0
-    assert {s.readings["exact"].labels[0].cause for s in found.scores()} == {"wrong_answer"}
+    assert {s.verdicts["exact"].labels[0].cause for s in found.scores()} == {"wrong_answer"}
 
 
 def test_a_failing_endpoint_is_never_an_answer(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_failing_endpoint_is_never_an_answer(tmp_path: Path) -> None:
     assert summary["score"]["best"] == 1.0
     assert Counter(a.failure.stage for a in found.attempts()) == {"model": 5}
     lost = Failure(stage="model", kind="timeout", message="slow")
-    assert all(s.failure == lost for s in found.scores() if not s.readings)
+    assert all(s.failure == lost for s in found.scores() if not s.verdicts)
     assert summary["failures"] == {"timeout": 5}
 
 

@@ -82,8 +82,8 @@ def test_run_and_arun_have_one_signature() -> None:
 def test_groups_and_keywords_make_the_same_request(tmp_path: Path) -> None:
     suite = mini.load(n=3)
     first = tm.run(
-        suite, "test/null", selection=Selection(limit=2), storage=Storage(log_dir=str(tmp_path))
+        suite, "control/null", selection=Selection(limit=2), storage=Storage(log_dir=str(tmp_path))
     )
-    second = tm.run(suite, "test/null", limit=2, log_dir=tmp_path)
+    second = tm.run(suite, "control/null", limit=2, log_dir=tmp_path)
     assert second.info.plan == first.info.plan
     assert first.info.plan.limit == 2

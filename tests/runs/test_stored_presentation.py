@@ -56,7 +56,7 @@ def test_numbers_and_tables_are_read_as_the_suite_gave_them(family: str, tmp_pat
     run = made_tasks.make(tmp_path, family, 40)
     found = stored(run)
     by_reading = {name: gather_columns(run.scores(), name) for name in MULTINET.rules}
-    assert found.readings == MULTINET.rules
+    assert found.rules == MULTINET.rules
     for name, table in by_reading.items():
         own = run_scoring.summary_metrics(MULTINET, table)
         assert found.metrics[name] == tuple(own)
@@ -181,7 +181,7 @@ def test_a_formula_outside_the_list_is_named_with_the_file(tmp_path: Path) -> No
 @pytest.mark.parametrize("column", ["__class__", "axes", "task", "categoryx"])
 def test_a_filter_reads_known_columns_alone(column: str, tmp_path: Path) -> None:
     def other(held: Any) -> None:
-        held["metrics"]["fair"][0]["rows"] = [{"column": column, "values": ["a"]}]
+        held["metrics"]["fair"][0]["filters"] = [{"column": column, "values": ["a"]}]
 
     with pytest.raises(DataError, match="no column"):
         stored(changed(make(tmp_path, n=4), other))
@@ -190,7 +190,7 @@ def test_a_filter_reads_known_columns_alone(column: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["os:system", "toolmark.cli.app:main", "lab"])
 def test_an_overview_outside_the_list_is_refused(name: str, tmp_path: Path) -> None:
     runs = [
-        changed(make(tmp_path, n=4, model=model), lambda held: held.update(across=name))
+        changed(make(tmp_path, n=4, model=model), lambda held: held.update(overview=name))
         for model in ("a", "b")
     ]
     tm.write_report(runs[0])
@@ -202,7 +202,7 @@ def test_a_stored_truth_that_is_no_class_is_one_line(tmp_path: Path) -> None:
     run = made_tasks.make(tmp_path, "overcooked", 12)
     path = run.path / "scores.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    for verdict in lines[3]["readings"].values():
+    for verdict in lines[3]["verdicts"].values():
         verdict["parts"]["truth"] = 99
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     told = (
@@ -218,7 +218,7 @@ def test_scores_that_an_overview_does_not_fit_are_one_line_at_most(
     name: str, tmp_path: Path
 ) -> None:
     runs = [
-        changed(make(tmp_path, n=4, model=model), lambda held: held.update(across=name))
+        changed(make(tmp_path, n=4, model=model), lambda held: held.update(overview=name))
         for model in ("a", "b")
     ]
     try:
@@ -258,9 +258,27 @@ def test_another_run_s_presentation_is_none_of_an_unfinished_run(tmp_path: Path)
 
 
 ODD: tuple[Any, ...] = (
-    None, True, -1, 0, 1e308, -1e308, 10**18, "", "nan", "inf", [], {}, ["a"], "mean", "parts.x",
-    {"type": "mean"}, {"type": "passes", "k": -3, "every": True}, "heat", "bar", "\x1b[31m<b>",
-)  # fmt: skip
+    None,
+    True,
+    -1,
+    0,
+    1e308,
+    -1e308,
+    10**18,
+    "",
+    "nan",
+    "inf",
+    [],
+    {},
+    ["a"],
+    "mean",
+    "parts.x",
+    {"type": "mean"},
+    {"type": "passes", "k": -3, "all_attempts": True},
+    "heat",
+    "bar",
+    "\x1b[31m<b>",
+)
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -24,7 +24,7 @@ from toolmark.runs.runner import Progress
 from toolmark.runs.suite import EnvironmentSource, Scorer, Suite
 from toolmark.runs.task_selection import select_tasks
 
-PLAN = Plan(suite="s", model="m", dialect="native")
+PLAN = Plan(suite="s", model="m", tool_format="native")
 
 
 class Tasks:
@@ -102,10 +102,18 @@ def test_every_setting_of_a_request_is_in_its_hash() -> None:
     other = [
         msgspec.structs.replace(PLAN, **{name: value})
         for name, value in {
-            "suite": "t", "model": "n", "dialect": "prompt", "knobs": {"a": 1}, "repeats": 2,
-            "base_url": "x", "limit": 3, "ids": ("a",), "sample": 4, "tasks": "f",
+            "suite": "t",
+            "model": "n",
+            "tool_format": "prompt",
+            "parameters": {"a": 1},
+            "repeats": 2,
+            "base_url": "x",
+            "limit": 3,
+            "ids": ("a",),
+            "sample": 4,
+            "tasks": "f",
         }.items()
-    ]  # fmt: skip
+    ]
     assert len({plan.hash for plan in [PLAN, *other]}) == len(other) + 1
 
 
@@ -118,10 +126,10 @@ def test_only_the_chosen_tasks_are_finished_and_in_their_order(tmp_path: Path) -
             yield msgspec.structs.replace(task, seed=7)
 
     suite = replace(mini.load(n=9), maker=replace(mini.load(n=9).maker, make=make))
-    run = tm.run(suite, "test/null", sample=3, log_dir=tmp_path)
+    run = tm.run(suite, "control/null", sample=3, log_dir=tmp_path)
     assert [task.id for task in run.tasks()] == finished and len(finished) == 3
     assert {task.seed for task in run.tasks()} == {7}
-    again = tm.run(suite, "test/null", tasks=run.path / "tasks.jsonl", log_dir=tmp_path)
+    again = tm.run(suite, "control/null", tasks=run.path / "tasks.jsonl", log_dir=tmp_path)
     assert len(finished) == 3, "tasks of a file are as they were asked"
     assert again.summary()["n_run"] == 3
 
@@ -132,7 +140,7 @@ def test_a_watcher_is_notified_of_tasks_that_are_made(tmp_path: Path) -> None:
 
     def watch(progress: Progress) -> None:
         seen.append((progress.n_made, progress.n_planned))
-        told.add((progress.n_to_make, progress.effort))
+        told.add((progress.n_to_make, progress.work_description))
 
     suite = replace(
         mini.load(n=9),
@@ -142,9 +150,9 @@ def test_a_watcher_is_notified_of_tasks_that_are_made(tmp_path: Path) -> None:
             describe_work=lambda tasks: f"{len(list(tasks))} clips",
         ),
     )
-    tm.run(suite, "test/null", log_dir=tmp_path, watch=watch, limit=3)
+    tm.run(suite, "control/null", log_dir=tmp_path, watch=watch, limit=3)
     assert seen[:4] == [(0, 0), (1, 0), (2, 0), (3, 0)] and set(seen[4:]) == {(0, 3)}
     assert told == {(3, "3 clips"), (0, "")}
     seen.clear()
-    tm.run(mini.load(n=3), "test/null", log_dir=tmp_path / "other", watch=watch)
+    tm.run(mini.load(n=3), "control/null", log_dir=tmp_path / "other", watch=watch)
     assert {made for made, _ in seen} == {0}, "nothing had to be made"

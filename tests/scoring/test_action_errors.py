@@ -168,7 +168,7 @@ def test_one_row_and_no_row() -> None:
         ]
     )
     none = action_errors.measure_actions(np.zeros((0, D)), [], **HELD)
-    assert none["n"] == none["invalid"] == none["n_kept"] == 0
+    assert none["n"] == none["invalid"] == none["n_inside"] == 0
     assert isnan(none["mae"]) and isnan(none["approx_rel_mae"])
 
 

@@ -218,7 +218,7 @@ def test_repeated_calls_cost_nothing_by_the_fair_rule(names: list[str]) -> None:
     assert found == pytest.approx(dict.fromkeys(found, 1.0))
 
 
-# --- the fair reading -------------------------------------------------------------------
+# --- the fair rule -------------------------------------------------------------------
 
 
 @given(cases(tied=True))
@@ -460,7 +460,7 @@ def test_cosines_lie_between_minus_one_and_one(n: int, m: int, seed: int) -> Non
     [
         (same("a"), same("a"), [[1, 2]], {}, "similarity is 1 x 2; expected 1 calls"),
         (same("a"), same("a"), [[float("nan")]], {}, "not finite"),
-        (same("a"), same("a"), [[1]], {"rule": "fare"}, "no reading 'fare'; did you mean: fair"),
+        (same("a"), same("a"), [[1]], {"rule": "fare"}, "no rule 'fare'; did you mean: fair"),
         (same("a"), same("a"), [[1]], {"failed": [1]}, "failed=1 is no made call"),
         (["a"], same("a"), [[1]], {}, "step 0: expected"),
         ([{"calls": {"name": "a"}}], same("a"), [[1]], {}, "step 0: expected"),

@@ -25,7 +25,7 @@ def native(kind: str, options: list[Any], value: Any) -> str:
     fault = call_matching.check_call(
         doc(outer, inner or None), ("f", {"p": value}), {"f": {"p": options}}
     )
-    return "ok" if fault is None else fault.native
+    return "ok" if fault is None else fault.error_type
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_parameters_are_judged_in_the_order_the_model_gives_them() -> None:
 
     def first(given: dict[Any, Any], name: str = "f") -> str:
         fault = call_matching.check_call(two, (name, given), truth)
-        return fault.native if fault else "ok"
+        return fault.error_type if fault else "ok"
 
     assert first({"a": "no", "b": 5}, name="g") == "simple_function_checker:wrong_func_name"
     assert first({"b": 5, "c": 1}) == "simple_function_checker:missing_required"
@@ -113,8 +113,8 @@ def test_parallel_matching_is_greedy_and_order_of_calls_is_free() -> None:
     calls = [("f", {"p": 1}), ("f", {"p": 2})]
     fault = call_matching.check_calls([one], calls, truth, "parallel")
     assert fault is not None
-    assert fault.native == "parallel_function_checker_no_order:cannot_find_match"
-    assert [near.native for near in fault.near] == ["value_error:others"]
+    assert fault.error_type == "parallel_function_checker_no_order:cannot_find_match"
+    assert [near.error_type for near in fault.candidates] == ["value_error:others"]
     assert call_matching.check_calls([one], calls[::-1], truth, "parallel") is None
 
 
@@ -145,7 +145,11 @@ def test_a_wrong_number_of_calls_fails_before_all_else(kind: str, group: str) ->
     for calls in ([], [("f", {"p": 1})] * 2):
         fault = call_matching.check_calls([doc("integer")], calls, [{"f": {"p": [1]}}], kind)
         assert fault is not None
-        assert (fault.native, fault.got, fault.want) == (f"{group}:wrong_count", len(calls), 1)
+        assert (fault.error_type, fault.value, fault.accepted_values) == (
+            f"{group}:wrong_count",
+            len(calls),
+            1,
+        )
 
 
 @pytest.mark.parametrize(

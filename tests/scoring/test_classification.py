@@ -244,11 +244,11 @@ def test_rows_by_themselves_and_together_are_alike(case: tuple[list[int], list[A
     whole = brier_errors.score_rows(truth, given, 4)
     for at, (t, p) in enumerate(zip(truth, given, strict=True)):
         row = brier_errors.score_row(t, brier_errors.parse_distribution(p, 4))
-        assert whole.valid[at] == (row.said >= 0)
+        assert whole.valid[at] == (row.predicted_class >= 0)
         together = [column[at] for column in whole[:5]]
         assert together == pytest.approx(list(row), nan_ok=True)
-        if row.said >= 0:
-            assert row.brier == pytest.approx(2 * (1 - row.p))
+        if row.predicted_class >= 0:
+            assert row.brier == pytest.approx(2 * (1 - row.truth_probability))
             assert 0 <= row.brier_sq <= row.brier + 1e-12
         else:
             assert row[:3] == (2, 2, -1)

@@ -26,7 +26,7 @@ def native(kinds: ValueConverter, kind: str, options: list[Any], value: Any) -> 
     fault = call_matching.check_call(
         doc, ("f", {"p": value}), {"f": {"p": options}}, converter=kinds
     )
-    return "ok" if fault is None else fault.native
+    return "ok" if fault is None else fault.error_type
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def build(values: Sequence[Sequence[float | None]], *, prefix: str = "t") -> Col
                 task=f"{prefix}{i}",
                 item=f"i{i}",
                 repeat=repeat,
-                readings={} if value is None else {"r": _verdict(value)},
+                verdicts={} if value is None else {"r": _verdict(value)},
                 failure=NOT_REACHED if value is None else None,
             )
             for i, row in enumerate(values)

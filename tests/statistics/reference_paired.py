@@ -29,7 +29,7 @@ def paired(a: Columns, b: Columns, *, part: str = "", share: bool = True) -> dic
     left = [sum(len(rows) for key, rows in groups.items() if key not in keys) for groups in grouped]
     absent = [sum(not row["run"] for key in keys for row in groups[key]) for groups in grouped]
     found: dict[str, Any] = {
-        "by": by, "unpaired_a": left[0], "unpaired_b": left[1],
+        "pairing": by, "unpaired_a": left[0], "unpaired_b": left[1],
         "not_run_a": absent[0], "not_run_b": absent[1],
     }  # fmt: skip
     value, right, worst, best = (

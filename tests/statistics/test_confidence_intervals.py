@@ -165,7 +165,7 @@ def test_values_that_are_all_alike_give_no_interval_rather_than_one_of_no_width(
 ) -> None:
     assert all(map(math.isnan, bootstrap_interval([value] * 60, range(60))))
     over = np.random.default_rng(1).lognormal(size=60)
-    assert all(map(math.isnan, bootstrap_interval(value * over, range(60), over=over)))
+    assert all(map(math.isnan, bootstrap_interval(value * over, range(60), denominators=over)))
 
 
 def test_lengths_must_agree() -> None:
@@ -176,16 +176,16 @@ def test_lengths_must_agree() -> None:
 def test_bootstrap_of_a_ratio_weighs_rows_by_their_denominators() -> None:
     values, over = [1.0, 2.0, 3.0, 4.0] * 5, [2.0, 1.0, 5.0, 4.0] * 5
     groups = range(20)
-    low, high = bootstrap_interval(values, groups, over=over)
+    low, high = bootstrap_interval(values, groups, denominators=over)
     assert low < sum(values) / sum(over) < high
-    assert bootstrap_interval(values, groups, over=np.ones(20)) == bootstrap_interval(
+    assert bootstrap_interval(values, groups, denominators=np.ones(20)) == bootstrap_interval(
         values, groups
     )
 
 
 def test_bootstrap_of_a_ratio_that_may_divide_by_nothing_has_no_interval() -> None:
     over = [0.0] * 39 + [1.0]
-    assert all(map(math.isnan, bootstrap_interval([1.0] * 40, range(40), over=over)))
+    assert all(map(math.isnan, bootstrap_interval([1.0] * 40, range(40), denominators=over)))
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e300])

@@ -262,5 +262,5 @@ def test_both_sides_make_the_difference_and_its_size_goes_with_the_unit(
 
 def test_what_was_paired_is_said(table: Builder) -> None:
     a, b = table([[1.0], [0.0]]), table([[0.0], [0.0]])
-    assert compare_paired(a, b).by == "task"
-    assert compare_paired(a, table([[0.0], [0.0]], prefix="other-")).by == "item"
+    assert compare_paired(a, b).pairing == "task"
+    assert compare_paired(a, table([[0.0], [0.0]], prefix="other-")).pairing == "item"

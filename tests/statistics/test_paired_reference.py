@@ -79,7 +79,7 @@ def _score(
     parts = {"rate": 3 * rng.random()} if shape.get("part") and rng.random() < 0.8 else {}
     outcome, labels = ("correct", ()) if right else ("incorrect", FAILED)
     verdict = Verdict(outcome=outcome, value=value, parts=parts, labels=labels)  # type: ignore[arg-type]
-    return structs.replace(bare, readings={"fair": verdict})
+    return structs.replace(bare, verdicts={"fair": verdict})
 
 
 def _plain(found: PairedComparison) -> dict[str, Any]:

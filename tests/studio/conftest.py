@@ -129,7 +129,7 @@ def make(
     words: Mapping[int, str] | None = None,
 ) -> Run:  # fmt: skip
     """Make a scored run of n tasks; those of `wrong` are answered wrongly."""
-    plan = Plan(suite="shelves", model=model, dialect="native")
+    plan = Plan(suite="shelves", model=model, tool_format="native")
     path = run_folders.claim_folder(parent, plan)
     source = MediaStore(parent / "source")
     run_folders.write_run(path, plan, (task(i, source) for i in range(n)), media=source, seed=1)

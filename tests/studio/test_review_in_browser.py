@@ -139,7 +139,7 @@ def test_an_edit_is_stored_only_when_its_shape_is_right(
     assert kept["decision"] == "edit"
     assert kept["steps"] == steps
     page.keyboard.press("p")
-    expect(page.locator("#told")).to_contain_text("edited by ada")
+    expect(page.locator("#status")).to_contain_text("edited by ada")
     assert json.loads(page.locator("#steps").input_value()) == steps
 
 
@@ -203,7 +203,7 @@ def test_the_end_lists_everything_and_says_what_is_next(
     assert "3 accepted, 0 edited, 2 rejected, 0 open" in text
     assert "--export" in text
     page.locator(".all a").nth(1).click()
-    expect(page.locator("#told")).to_contain_text("rejected by ada")
+    expect(page.locator("#status")).to_contain_text("rejected by ada")
 
 
 def test_a_review_goes_on_where_it_was_left(make_run: Maker, serve: Serve, visit: Opener) -> None:

@@ -13,7 +13,7 @@ from tests.studio.conftest import HOSTILE, Served
 from tests.studio.test_review_commands import Command, toolmark  # noqa: F401 - a fixture
 from tests.studio.test_review_in_browser import visit  # noqa: F401 - a fixture
 from tests.studio.test_review_server import ask
-from tests.studio.vision_tuning import tuned_items as bench
+from tests.studio.vision_tuning import tuned_items
 from tests.studio.vision_tuning.tuned_items import Scripted
 
 from toolmark.core.errors import UsageError
@@ -22,7 +22,7 @@ from toolmark.studio.solvability_review import SolvabilityReview
 from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
 
 Opener = Callable[..., Page]
-ODD = {"hint": f"Look. {HOSTILE}", "request": bench.row(0)["question"], "context": "\x1b[31m"}
+ODD = {"hint": f"Look. {HOSTILE}", "request": tuned_items.row(0)["question"], "context": "\x1b[31m"}
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +32,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def tuning(tmp_path: Path) -> TuningFolder:
-    source = bench.items(tmp_path / "items", rows={0: ODD})
-    models = {"a": Scripted(bench.always, HOSTILE), "b": Scripted(bench.always)}
-    return bench.tuned(tmp_path / "t", source, models)
+    source = tuned_items.items(tmp_path / "items", rows={0: ODD})
+    models = {"a": Scripted(tuned_items.always, HOSTILE), "b": Scripted(tuned_items.always)}
+    return tuned_items.tuned(tmp_path / "t", source, models)
 
 
 def test_a_person_sees_picture_question_answer_way_and_pages_and_marks(
@@ -46,12 +46,12 @@ def test_a_person_sees_picture_question_answer_way_and_pages_and_marks(
     page = visit(serve(desk))
     expect(page.locator(".asked img")).to_be_visible()
     width = page.locator(".asked img").evaluate("node => node.naturalWidth")
-    assert width == bench.SIZE[0]
+    assert width == tuned_items.SIZE[0]
     expect(page.locator(".asked .said")).to_contain_text("<script>alert(1)</script>")
     answer = page.locator("#answer pre.answer")
     expect(answer).not_to_be_visible()  # who marks tries first
     page.locator("#answer > summary").click()
-    expect(answer).to_have_text(bench.CITIES[0])
+    expect(answer).to_have_text(tuned_items.CITIES[0])
     expect(page.locator("svg.boxes rect")).to_be_visible()
     page.locator("#answer .leaf summary").click()
     expect(page.locator("#answer .leaf pre")).to_contain_text("Inn Stimada")
@@ -82,9 +82,9 @@ def test_marking_again_replaces_and_opens_where_it_was_left(tuning: TuningFolder
 
 
 def test_only_what_most_of_the_panel_fails_is_asked(tmp_path: Path) -> None:
-    source = bench.items(tmp_path / "items")
+    source = tuned_items.items(tmp_path / "items")
     models = {"a": Scripted(lambda question: "number 2" in question)}
-    tuning = bench.tuned(tmp_path / "t", source, models, rounds=0)
+    tuning = tuned_items.tuned(tmp_path / "t", source, models, rounds=0)
     assert [item.id for item in SolvabilityReview(tuning, "ada").items] == ["inn-1"]
     with pytest.raises(UsageError, match="no item 'inn-9'"):
         SolvabilityReview(tuning, "ada", ["inn-9"])
@@ -111,10 +111,10 @@ def test_who_solves_may_search_the_pages_that_the_models_searched(
     expect(page.locator(".all li")).to_have_count(3)
     expect(page.locator("#words")).to_have_value(f"Inn Stimada {HOSTILE}")
     page.get_by_role("link", name="Inn 1").click()
-    expect(page.locator("#page")).to_contain_text(f"stands in {bench.CITIES[1]}")
+    expect(page.locator("#page")).to_contain_text(f"stands in {tuned_items.CITIES[1]}")
     page.get_by_role("link", name="back to the question").click()
     expect(page.locator("h1")).to_have_text("inn-0")
-    assert not list(TuningFolder(tuning.path).items["inn-0"].marks), "to look decides nothing"
+    assert not list(TuningFolder(tuning.path).items["inn-0"].decisions), "to look decides nothing"
 
 
 def test_a_search_is_of_pages_of_the_set_and_needs_the_token(
@@ -135,7 +135,9 @@ def test_a_search_is_of_pages_of_the_set_and_needs_the_token(
 
 
 def test_what_was_searched_on_the_web_is_not_searched_here(tuning: TuningFolder) -> None:
-    plan = replace(tuning.request.plan, knobs={**tuning.request.plan.knobs, "search": "serpapi"})
+    plan = replace(
+        tuning.request.plan, parameters={**tuning.request.plan.parameters, "search": "serpapi"}
+    )
     tuning.request = replace(tuning.request, plan=plan)
     desk = SolvabilityReview(tuning, "ada")
     assert "so may you" in desk.render_question(1) and 'role="search"' not in desk.render_question(
@@ -159,7 +161,9 @@ def test_what_was_searched_on_the_web_is_not_searched_here(tuning: TuningFolder)
 def test_the_marking_page_shows_what_the_models_searched(
     tuning: TuningFolder, search: str, searched: str
 ) -> None:
-    plan = replace(tuning.request.plan, knobs={**tuning.request.plan.knobs, "search": search})
+    plan = replace(
+        tuning.request.plan, parameters={**tuning.request.plan.parameters, "search": search}
+    )
     tuning.request = replace(tuning.request, plan=plan)
     page = SolvabilityReview(tuning, "ada").render_question(1)
     assert ('role="search"' in page) == (searched == "own")

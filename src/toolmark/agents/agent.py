@@ -45,4 +45,4 @@ class FormattedControl(DelegatingModel):
     async def __call__(self, request: Request, /) -> Reply:
         """Return the control's reply, its calls as text."""
         reply = await self.model(request)
-        return self.tool_format.write(reply.calls) if reply.calls else reply
+        return self.tool_format.render_calls(reply.calls) if reply.calls else reply

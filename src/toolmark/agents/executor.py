@@ -52,18 +52,18 @@ _WORD = re.compile(r"\w+")
 class Executor(Agent):
     """Runs an episode in rounds; the defaults are those of the published benchmark script.
 
-    `max_step`: the most rounds. `max_concurrent`: the most calls per round. `top_tools`: how many
-    tools are offered if a plan names none; those that share most words come first. `lenient`: as in
-    `formats.executor_json`. `retry`: ask once more for JSON that cannot be parsed. `pool`: list the
-    pictures that tools have made.
+    `max_rounds`: the most rounds. `max_concurrent`: the most calls per round. `max_chosen_tools`:
+    how many tools are offered if a plan names none; those that share most words come first.
+    `lenient`: as in `formats.executor_json`. `repeats_unreadable`: ask once more for JSON that
+    cannot be parsed. `chooses_tools`: list the pictures that tools have made.
     """
 
-    max_step: int = 6
+    max_rounds: int = 6
     max_concurrent: int = 10
-    top_tools: int = 400
+    max_chosen_tools: int = 400
     lenient: bool = True
-    retry: bool = True
-    pool: bool = True
+    repeats_unreadable: bool = True
+    chooses_tools: bool = True
 
     def adapt_control(self, control: Model, tool_format: ToolFormat) -> Model:
         """Return a control of the plain tool loop as one that gives its replies phase by phase."""
@@ -104,7 +104,7 @@ class Executor(Agent):
         return Trajectory(
             task=task.id,
             repeat=repeat,
-            dialect=ExecutorJsonFormat.name,
+            tool_format=ExecutorJsonFormat.name,
             steps=tuple(episode.steps),
             answer=strip_thoughts(last.reply.text) if last is not None and final else "",
             state=state,
@@ -155,7 +155,7 @@ class _Episode:
         self.new_messages = self.task.turns[index].messages
         self.history += self.new_messages
         question = "\n\n".join(m.text for m in self.new_messages if m.role == "user")
-        n_rounds = min(self.settings.max_step, self.task.limits.steps)
+        n_rounds = min(self.settings.max_rounds, self.task.limits.steps)
         try:
             for number in range(1, n_rounds + 1):
                 if await self._run_round(number, n_rounds, question):
@@ -197,15 +197,15 @@ class _Episode:
         )
         text = restore_surrogates(strip_thoughts(step.reply.text))
         return select_named_tools(text, self.tools) or nearest_tools(
-            f"{question}\n{text}", self.tools, self.settings.top_tools
+            f"{question}\n{text}", self.tools, self.settings.max_chosen_tools
         )
 
     async def _make_calls(self, tools: tuple[Tool, ...]) -> Step:
         """Ask for calls, once more if they cannot be parsed, and execute them."""
-        pictures = self.picture_paths.paths if self.settings.pool else ()
+        pictures = self.picture_paths.paths if self.settings.chooses_tools else ()
         instruction = executor_prompts.process_prompt(tools, self.settings.max_concurrent, pictures)
         step = await self._ask_model("process", instruction)
-        if step.fault and not step.calls and self.settings.retry:
+        if step.fault and not step.calls and self.settings.repeats_unreadable:
             step = await self._ask_model(
                 "process", instruction + executor_prompts.retry_prompt(step.fault)
             )
@@ -237,11 +237,11 @@ class _Episode:
                 repeat=self.repeat,
             )
         )
-        parsed = self.tool_format.read(reply, self.tools) if phase == "process" else None
+        parsed = self.tool_format.parse_reply(reply, self.tools) if phase == "process" else None
         step = Step(
             reply=reply,
             turn=self.index,
-            said=(*self.new_messages, message),
+            new_messages=(*self.new_messages, message),
             calls=parsed.calls if parsed else (),
             fault=parsed.fault if parsed else "",
             phase=phase,
@@ -253,7 +253,7 @@ class _Episode:
         return step
 
     def _result_messages(self, step: Step) -> tuple[Message, ...]:
-        reply_message, result_message = self.tool_format.answer(
+        reply_message, result_message = self.tool_format.render_results(
             step.reply, step.calls, step.results
         )
         notes: tuple[Part, ...] = (Text(f"({step.fault})"),) if step.fault else ()

@@ -29,7 +29,7 @@ class PhasedModel(DelegatingModel):
             case "process":
                 reply = await self._next_reply(request)
                 self.pending_reply = None if reply.calls else reply
-                return EXECUTOR_JSON_FORMAT.write(reply.calls)
+                return EXECUTOR_JSON_FORMAT.render_calls(reply.calls)
             case "decide":
                 return Reply(text="no" if (await self._next_reply(request)).calls else "yes")
             case _:

@@ -108,7 +108,7 @@ async def run_tool_loop(
     return Trajectory(
         task=task.id,
         repeat=repeat,
-        dialect=tool_format.name,
+        tool_format=tool_format.name,
         steps=tuple(conversation.steps),
         answer="" if last is None or last.calls else last.reply.text,
         state=state,
@@ -151,9 +151,11 @@ class _Conversation:
         self.turn = index
         self.tools += turn.tools
         if index == 0:
-            self.new_messages, self.offered_tools = self.tool_format.open(turn.messages, self.tools)
+            self.new_messages, self.offered_tools = self.tool_format.render_opening(
+                turn.messages, self.tools
+            )
         else:
-            self.new_messages, appeared = self.tool_format.more(turn.messages, turn.tools)
+            self.new_messages, appeared = self.tool_format.render_turn(turn.messages, turn.tools)
             self.offered_tools += appeared
         self.history += self.new_messages
 
@@ -166,7 +168,7 @@ class _Conversation:
         self.steps[-1] = replace(self.steps[-1], ruling=ruling)
         if message is None:
             return False
-        self.new_messages, appeared = self.tool_format.more((message,), ())
+        self.new_messages, appeared = self.tool_format.render_turn((message,), ())
         self.offered_tools += appeared
         self.history += self.new_messages
         return True
@@ -181,7 +183,7 @@ class _Conversation:
         self.listed_tools = tuple(now.values())
         self.seen_tools = tuple(({tool.name: tool for tool in self.seen_tools} | now).values())
         self.tools = _update_tools(self.tools, now, removed) + added
-        messages, appeared = self.tool_format.more((), added) if added else ((), ())
+        messages, appeared = self.tool_format.render_turn((), added) if added else ((), ())
         self.offered_tools = _update_tools(self.offered_tools, now, removed) + appeared
         self.new_messages += messages
         self.history += messages
@@ -211,7 +213,7 @@ async def _run_turn(
             repeat=repeat,
         )
         reply = await model(request)
-        parsed = conversation.tool_format.read(reply, conversation.tools)
+        parsed = conversation.tool_format.parse_reply(reply, conversation.tools)
         calls = parsed.calls
         allowed = calls if conversation.calls_left is None else calls[: conversation.calls_left]
         results: tuple[Result, ...] = ()
@@ -227,7 +229,7 @@ async def _run_turn(
             Step(
                 reply=reply,
                 turn=conversation.turn,
-                said=conversation.new_messages,
+                new_messages=conversation.new_messages,
                 calls=calls,
                 results=results,
                 fault=parsed.fault,
@@ -238,8 +240,8 @@ async def _run_turn(
             return "calls"
         if conversation.calls_left is not None:
             conversation.calls_left -= len(allowed)
-        conversation.history += conversation.tool_format.answer(reply, calls, results)
-        if conversation.task.limits.single:
+        conversation.history += conversation.tool_format.render_results(reply, calls, results)
+        if conversation.task.limits.single_reply:
             return ENDING_BY_STOP[reply.stop]
         if calls:
             steps_left -= 1

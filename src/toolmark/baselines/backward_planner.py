@@ -24,28 +24,28 @@ class Function(Struct, frozen=True):
 
     name: str
     output: str
-    yields: tuple[str, str]
-    takes: dict[str, tuple[str, str]]
+    output_type: tuple[str, str]
+    parameter_types: dict[str, tuple[str, str]]
 
 
 class Problem(Struct, frozen=True):
     """The facts known so far.
 
-    `values` by (type, subtype) are those returned, `given` by name are those in the prompt.
-    `called` are the functions that returned a result.
+    `returned_values` by (type, subtype) are those returned, `known_values` by name are those in the
+    prompt. `called` are the functions that returned a result.
     """
 
     target: str
     functions: list[Function]
-    given: dict[str, int]
-    values: dict[tuple[str, str], int]
+    known_values: dict[str, int]
+    returned_values: dict[tuple[str, str], int]
     called: set[str]
 
     def arguments_for(self, function: Function) -> dict[str, int] | None:
         """Return the arguments for a call, None while a value is unknown."""
         found = {
-            parameter: self.given.get(parameter, self.values.get(tag))
-            for parameter, tag in function.takes.items()
+            parameter: self.known_values.get(parameter, self.returned_values.get(tag))
+            for parameter, tag in function.parameter_types.items()
         }
         known = {parameter: value for parameter, value in found.items() if value is not None}
         return known if len(known) == len(found) else None
@@ -65,7 +65,7 @@ class BackwardPlanner(Model):
 
 def needed_functions(problem: Problem) -> list[Function]:
     """Return the functions that lead to the target, by type and subtype."""
-    function_by_tag = {function.yields: function for function in problem.functions}
+    function_by_tag = {function.output_type: function for function in problem.functions}
     stack = [function for function in problem.functions if function.output == problem.target]
     found: dict[str, Function] = {}
     while stack:
@@ -74,7 +74,9 @@ def needed_functions(problem: Problem) -> list[Function]:
             continue
         found[function.name] = function
         unknown_tags = (
-            x for parameter, x in function.takes.items() if parameter not in problem.given
+            x
+            for parameter, x in function.parameter_types.items()
+            if parameter not in problem.known_values
         )
         stack.extend(function_by_tag[tag] for tag in unknown_tags if tag in function_by_tag)
     return list(found.values())
@@ -83,8 +85,10 @@ def needed_functions(problem: Problem) -> list[Function]:
 def next_reply(problem: Problem, candidates: list[Function]) -> Reply:
     """State the target's value if it is known, else call the candidates that can be called."""
     target_function = next((f for f in problem.functions if f.output == problem.target), None)
-    if target_function and target_function.yields in problem.values:
-        return Reply(text=f"{problem.target} = {problem.values[target_function.yields]}")
+    if target_function and target_function.output_type in problem.returned_values:
+        return Reply(
+            text=f"{problem.target} = {problem.returned_values[target_function.output_type]}"
+        )
     calls = tuple(_possible_calls(problem, candidates))
     if calls:
         return Reply(calls=calls)
@@ -107,8 +111,8 @@ def parse_problem(request: Request) -> Problem:
     return Problem(
         target=target[1] if target else "",
         functions=functions,
-        given={name: int(value) for name, value in _GIVEN_VALUE.findall(prompt_text)},
-        values=values,
+        known_values={name: int(value) for name, value in _GIVEN_VALUE.findall(prompt_text)},
+        returned_values=values,
         called=called,
     )
 
@@ -144,7 +148,7 @@ def _values_and_called(
         called.add(function.name)
         value = _result_value(message.text, function.output)
         if value is not None:
-            values[function.yields] = value
+            values[function.output_type] = value
     return values, called
 
 

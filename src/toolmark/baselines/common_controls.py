@@ -10,7 +10,7 @@ from toolmark.core.records import Call, Reply, Request, Task, Tool
 class NullControl(Model):
     """Answers every request with an empty reply."""
 
-    name = "test/null"
+    name = "control/null"
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return an empty reply."""
@@ -20,11 +20,11 @@ class NullControl(Model):
 class DeadControl(Model):
     """Never answers, like a server that is down."""
 
-    name = "test/dead"
+    name = "control/dead"
 
     async def __call__(self, request: Request, /) -> Reply:
         """Raise Unavailable."""
-        raise Unavailable("test/dead never answers")
+        raise Unavailable("control/dead never answers")
 
 
 class AlwaysCallControl(Control):
@@ -34,7 +34,7 @@ class AlwaysCallControl(Control):
     it invents a tool name.
     """
 
-    name = "test/always-call"
+    name = "control/always-call"
 
     def bind(self, task: Task, repeat: int, /) -> Model:
         """Return the model that plays this episode."""

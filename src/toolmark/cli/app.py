@@ -25,7 +25,7 @@ from toolmark.cli import (
     stored_run_commands,
     tune_command,
 )
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli.wrong_command_lines import (
     CommandGroup,
     CommandLineError,
@@ -44,7 +44,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with `toolmark demo` (no key needed), then `toolmark run funcbench -m MODEL`.\n\n"
-    + o.ENVIRONMENT_HELP,
+    + options.ENVIRONMENT_HELP,
 )
 out = consoles.stdout_console()
 err = consoles.stderr_console()
@@ -60,7 +60,7 @@ app.command(
 
 `toolmark run bfcl -m openai/gpt-5 -T category=live --repeats 3`
 
-`toolmark run bfcl -m http://localhost:8000/v1#my-model --dialect prompt --sample 200`
+`toolmark run bfcl -m http://localhost:8000/v1#my-model --tool-format prompt --sample 200`
 
 `toolmark run m3-local -m http://localhost:8000/v1#my-model -T instances=1 --seed 7`
 
@@ -68,7 +68,7 @@ app.command(
 
 `toolmark run m3 -m openai/gpt-5 -T truths=GT.json -T images=DIR -T servers=mcp.json`
 
-{o.ENVIRONMENT_HELP}
+{options.ENVIRONMENT_HELP}
 """
 )(run_command.run)
 app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")(
@@ -112,7 +112,7 @@ app.command(
 
 `toolmark tune mfcl-vision -o DIR` goes on with it, after `toolmark review DIR` too
 
-`toolmark tune mfcl-vision --draft PICTURES` begins a set of your own pictures
+`toolmark tune mfcl-vision --draft PICTURES` begins a set of your pictures
 
 `toolmark tune mfcl-vision -T source=PICTURES -T search=brave -m MODEL -o DIR`
 """
@@ -137,7 +137,7 @@ app.add_typer(perturb_commands.app, name="perturb")
 
 @app.command(epilog="Example: `toolmark demo`")
 def demo(
-    log_dir: o.LogDir = DEFAULT_LOG_DIR,
+    log_dir: options.LogDir = DEFAULT_LOG_DIR,
 ) -> None:
     """Generate, run, score, compare and report, with no key and no GPU."""
     from toolmark.cli import demo_command
@@ -145,8 +145,8 @@ def demo(
     demo_command.run_demo(out, err, log_dir)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         out.print(f"toolmark {__version__}", highlight=False)
         raise typer.Exit
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from toolmark import __version__
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.cli.judge_command import ShowPictures, open_model
 from toolmark.core import secrets
@@ -34,69 +34,71 @@ out = consoles.stdout_console()
 err = consoles.stderr_console()
 
 Judge = Annotated[
-    str, o.option("-j", "--judge", metavar="MODEL", help="Accepts, turns down, condenses.")
+    str, options.option("-j", "--judge", metavar="MODEL", help="Accepts, turns down, condenses.")
 ]
-Output = Annotated[Path, o.option("-o", "--output", metavar="DIR", help="New, or to be continued.")]
-Rounds = Annotated[int, o.option("--rounds", help="Attempts at a task at most.", min=1)]
+Output = Annotated[
+    Path, options.option("-o", "--output", metavar="DIR", help="New, or to be continued.")
+]
+Rounds = Annotated[int, options.option("--rounds", help="Attempts at a task at most.", min=1)]
 
 
 def author(
-    suite: o.SuiteName,
-    model: o.ModelName,
+    suite: options.SuiteName,
+    model: options.ModelName,
     judge: Judge,
     output: Output,
     rounds: Rounds = 3,
-    see: ShowPictures = False,
-    knob: o.Parameters = None,
-    limit: o.Limit = None,
-    ids: o.Ids = None,
-    sample: o.Sample = None,
-    seed: o.Seed = None,
-    base_url: o.BaseUrl = None,
-    header: o.Headers = None,
-    max_connections: o.RequestsPerModel = DEFAULT_CONNECTIONS,
-    max_retries: o.Retries = DEFAULT_RETRIES,
-    timeout: o.Timeout = TIMEOUT_S,
-    cache: o.CacheDir = None,
-    sandbox: o.SandboxMode = o.Sandbox.required,
-    as_json: o.AsJson = False,
+    pictures: ShowPictures = False,
+    parameters: options.Parameters = None,
+    limit: options.Limit = None,
+    ids: options.Ids = None,
+    sample: options.Sample = None,
+    seed: options.Seed = None,
+    base_url: options.BaseUrl = None,
+    header: options.Headers = None,
+    max_connections: options.RequestsPerModel = DEFAULT_CONNECTIONS,
+    max_retries: options.Retries = DEFAULT_RETRIES,
+    timeout: options.Timeout = TIMEOUT_S,
+    cache: options.CacheDir = None,
+    sandbox: options.SandboxMode = options.Sandbox.required,
+    as_json: options.AsJson = False,
 ) -> None:
     """Have a model do the tasks and a judge decide; what it accepts becomes references."""
     import uvloop
 
     from toolmark.core.media import MediaStore
-    from toolmark.environments.mcp import sandbox as boxes
+    from toolmark.environments.mcp import sandbox as mcp_sandbox
     from toolmark.runs.run_plan import Plan
     from toolmark.runs.task_selection import environment_hashes
 
-    loaded = o.load_suite(suite, _with_exact_similarity(suite, knob), seed)
-    chosen = o.split_list(ids)
-    settings = o.connection_settings(
+    loaded = options.load_suite(suite, _with_exact_similarity(suite, parameters), seed)
+    chosen = options.split_list(ids)
+    settings = options.connection_settings(
         (model, judge), base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,
     ) | {"media": MediaStore(output / "media")}  # fmt: skip
-    with boxes.use_setting(sandbox.value), boxes.hide_paths(output):
+    with mcp_sandbox.use_setting(sandbox.value), mcp_sandbox.hide_paths(output):
         plan = Plan(
             suite=loaded.name,
-            # what is kept is condensed: it is no run of the model alone
+            # what is stored is condensed: it is no run of the model alone
             model=f"{secrets.mask_model_spec(model)} with {secrets.mask_model_spec(judge)}",
-            dialect=next(iter(loaded.tool_formats)),
-            knobs=dict(loaded.parameters),
-            base_url=o.stored_base_url((model, judge), base_url),
+            tool_format=next(iter(loaded.tool_formats)),
+            parameters=dict(loaded.parameters),
+            base_url=options.stored_base_url((model, judge), base_url),
             sampling=loaded.defaults.sampling,
             limit=limit,
             ids=chosen,
             sample=sample,
-            world=environment_hashes(loaded),
+            environment_hashes=environment_hashes(loaded),
         )
         counts = uvloop.run(
-            _make_references(output, plan, loaded, (model, judge), rounds, see, settings)
+            _make_references(output, plan, loaded, (model, judge), rounds, pictures, settings)
         )
     _print_result(output, counts, as_json=as_json)
 
 
 def _with_exact_similarity(suite: str, parameters: list[str] | None) -> list[str]:
-    """Return the knobs; nothing is compared here, so no encoder need be there unless asked for."""
+    """Return the suite parameters; nothing is compared here, so no encoder is needed by default."""
     from toolmark.suites import suite_registry
 
     assignments = list(parameters or ())
@@ -151,7 +153,7 @@ async def _make_references(
     suite: Suite,
     names: tuple[str, str],
     rounds: int,
-    see: bool,
+    pictures: bool,
     settings: Mapping[str, Any],
 ) -> AuthoringCounts:
     from toolmark.cli import progress_display
@@ -171,8 +173,8 @@ async def _make_references(
             model,
             judge,
             rounds=rounds,
-            see=see,
-            at_once=settings["max_connections"],
+            shows_pictures=pictures,
+            n_concurrent=settings["max_connections"],
             watch=watch,
         )
 
@@ -183,7 +185,7 @@ def _print_result(path: Path, counts: AuthoringCounts, *, as_json: bool) -> None
     truths = str(path / TRUTHS_FILE) if counts.accepted else ""
     if as_json:
         found = msgspec.to_builtins(counts) | {"truths": truths, "run_dir": str(path)}
-        o.print_json(found)
+        options.print_json(found)
     else:
         _print_counts(path, counts, truths)
     exit_codes.end_command(not_run=_not_made_reason(counts))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from toolmark import __version__
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli import console_output, consoles, exit_codes
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.failure import Failure
@@ -69,7 +69,7 @@ def import_results(
             console_output.print_summary(out, found[-1])
     if as_json:
         output = found[0] if len(found) == 1 else found
-        o.print_json(output)
+        options.print_json(output)
     n_not_run, n_planned = (
         sum(each[name] for each in found) for name in ("n_not_run", "n_planned")
     )
@@ -113,7 +113,7 @@ def create_scored_run(source: ModelFiles, log_dir: Path, *, lenient: bool) -> Im
     mangled = official_model.underscores_for_dots if official_model else None
     reader = result_rows.RowReader(suite.tool_formats, handler, underscores_for_dots=mangled)
     parameters = {**suite.parameters, "imported": source.name}
-    plan = Plan(suite="bfcl", model=name, dialect=handler.reply_form, knobs=parameters)
+    plan = Plan(suite="bfcl", model=name, tool_format=handler.reply_form, parameters=parameters)
     path = run_folders.claim_folder(log_dir, plan)
     imported = result_files.read_episodes(rows, suite, reader, lenient=lenient)
     episodes = EpisodeRecords(path)
@@ -171,7 +171,7 @@ def export_runs(
             f"{visible_text(entrant.name)}: {format_count(n)} entries, "
             f"{format_count(n_not_run)} not run left out{first}"
         )
-        if _uses_structured_calls(run) and UNSCORED in run.info.plan.knobs.get("category", ()):
+        if _uses_structured_calls(run) and UNSCORED in run.info.plan.parameters.get("category", ()):
             message += (
                 f"; {UNSCORED} left out: officially no model with structured calls is asked it"
             )
@@ -243,7 +243,7 @@ def _write_category(
 
 
 def _uses_structured_calls(run: Run) -> bool:
-    return prompt_formats.find_format(run.info.plan.dialect) is None
+    return prompt_formats.find_format(run.info.plan.tool_format) is None
 
 
 def _call_shape(
@@ -253,10 +253,11 @@ def _call_shape(
 
     Raises UsageError where that handler would not read the run's replies as what they are.
     """
-    dialect = run.info.plan.dialect
-    if not _uses_structured_calls(run) and not prompt_formats.is_default_text(dialect):
+    tool_format = run.info.plan.tool_format
+    if not _uses_structured_calls(run) and not prompt_formats.is_default_text(tool_format):
         raise UsageError(
-            f"{run.path}: replies in the format {dialect}; official files hold structured calls, "
+            f"{run.path}: replies in the format {tool_format}; official files hold structured "
+            "calls, "
             "or text as the default prompt asks for it"
         )
     if official_model is None:

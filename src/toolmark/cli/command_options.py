@@ -47,13 +47,13 @@ class AudioEncoding(StrEnum):
     mp3 = "mp3"
 
 
-def option(*names: str, **more: Any) -> Any:
+def option(*names: str, **settings: Any) -> Any:
     """Return an option whose environment twin is TOOLMARK_ and its long name.
 
-    The help says once, at its end, that every flag has one: beside each flag it is cut off.
+    The help says once, at its end, that every flag has one: next to each flag it is cut off.
     """
     variable = names[-1].lstrip("-").replace("-", "_").upper()
-    return typer.Option(*names, envvar=f"TOOLMARK_{variable}", show_envvar=False, **more)
+    return typer.Option(*names, envvar=f"TOOLMARK_{variable}", show_envvar=False, **settings)
 
 
 ENVIRONMENT_HELP = (
@@ -63,20 +63,24 @@ ENVIRONMENT_HELP = (
 
 MODEL_HELP = (
     f"PROVIDER/NAME ({', '.join(providers())}), http://HOST:PORT/v1#NAME, baseline/NAME, "
-    "test/NAME, module:attribute."
+    "control/NAME, module:attribute."
 )
 
 SuiteName: TypeAlias = Annotated[
     str,
     typer.Argument(
-        help=f"{', '.join(SUITES)}, or FILE.py:NAME or module:NAME of your own.",
+        help=f"{', '.join(SUITES)}, or FILE.py:NAME or module:NAME of your suite.",
         metavar="SUITE",
     ),
 ]
 RunPath: TypeAlias = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 Parameters: TypeAlias = Annotated[
     list[str] | None,
-    option("-T", metavar="KNOB=VALUE", help="A knob; see `toolmark list SUITE`. May be repeated."),
+    option(
+        "-T",
+        metavar="NAME=VALUE",
+        help="A suite parameter; see `toolmark list SUITE`. May be repeated.",
+    ),
 ]
 Seed: TypeAlias = Annotated[int | None, option("--seed", help="Seed of generated tasks.", min=0)]
 ModelName: TypeAlias = Annotated[str, option("-m", "--model", metavar="MODEL", help=MODEL_HELP)]
@@ -109,7 +113,8 @@ UserSuite: TypeAlias = Annotated[
     ),
 ]
 ToolFormatName: TypeAlias = Annotated[
-    str | None, option("--dialect", help="How tools are shown and calls read: native or prompt.")
+    str | None,
+    option("--tool-format", help="How tools are shown and calls read: native or prompt."),
 ]
 Limit: TypeAlias = Annotated[int | None, option("--limit", help="Only the first N tasks.", min=1)]
 Ids: TypeAlias = Annotated[
@@ -158,7 +163,7 @@ Fresh: TypeAlias = Annotated[
     bool, option("--fresh", help="Start anew even where a run could be continued.")
 ]
 Continue: TypeAlias = Annotated[
-    bool, option("--continue", help="Go on with the newest run also after edits of your own code.")
+    bool, option("--continue", help="Go on with the newest run also after edits of your code.")
 ]
 FailUnder: TypeAlias = Annotated[
     float | None, option("--fail-under", help="Exit 1 if the score is below.", min=0.0, max=1.0)
@@ -186,7 +191,7 @@ def load_suite(
         key, equals, value = assignment.partition("=")
         if not equals:
             raise UsageError(
-                f"-T {assignment}: expected KNOB=VALUE; `toolmark list {name}` shows them"
+                f"-T {assignment}: expected NAME=VALUE; `toolmark list {name}` shows them"
             )
         if key.strip() in values:
             raise UsageError(f"-T {key.strip()} is given twice; separate values by commas")

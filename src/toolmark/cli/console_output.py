@@ -21,12 +21,11 @@ from toolmark.runs.run_store import Run
 from toolmark.runs.suite_parameters import ParameterField
 from toolmark.statistics import interval_limits
 from toolmark.suites.multinet import multinet_families
-from toolmark.suites.suite_registry import baseline_names as baselines
-from toolmark.suites.suite_registry import tool_format_note as known
+from toolmark.suites.suite_registry import baseline_names, tool_format_note
 
 MAX_TEXT_CHARS = 2_000  # characters of one text that `show` prints
 NOT_RUN = "not run"
-LABEL_WIDTH = 32  # characters kept for the names of a summary's parts
+LABEL_WIDTH = 32  # characters reserved for the names of a summary's parts
 MAX_LISTED_EPISODES = 50  # episodes that `show` lists
 MAX_REASONS = 3  # why tasks fail, or could not be made
 MAX_FURTHER_MESSAGES = 2  # further ones of one cause of not being run
@@ -37,19 +36,19 @@ AGENT_DESCRIPTIONS = {
         f"baseline/{name}" for name in multinet_families.FAMILIES_BY_BASELINE
     )
     + ": what needs no look; a suite tells those it has",
-    "test instruments": "test/null, test/always-call, test/dead for any suite; test/oracle, "
-    "test/faulty?class=... where a suite has them",
-    "dialects": "--dialect native (tool calling by the endpoint) or prompt (calls as text)",
+    "controls": "control/null, control/always-call, control/dead for any suite; control/oracle, "
+    "control/faulty?class=... where a suite has them",
+    "tool formats": "--tool-format native (tool calling by the endpoint) or prompt (calls as text)",
 }
 
 
 def print_missing_parts(console: Console, missing: Mapping[str, str]) -> None:
-    """Print what parts of the site lack to run: a line for each part."""
+    """Print what parts of the environment lack to run: a line for each part."""
     print_part_notes(console, {name: (why.replace("\n", "; "),) for name, why in missing.items()})
 
 
 def print_part_notes(console: Console, found: Mapping[str, Sequence[str]]) -> None:
-    """Print what parts of the site lack, or what happened to them: a line for each part."""
+    """Print what parts of the environment lack, or what happened to them: a line for each part."""
     for name, notes in found.items():
         more = f" (and {len(notes) - 1} more: `toolmark report`)" if len(notes) > 1 else ""
         line = shorten_text(f"  {name}: {notes[0].partition(chr(10))[0]}{more}")
@@ -67,7 +66,7 @@ def _to_estimate(fields: Mapping[str, Any]) -> Estimate:
 
 def _label_and_size(fields: Mapping[str, Any]) -> tuple[str, str]:
     """Return what a number is called, and how many of what it rests on."""
-    return fields.get("told") or fields["name"], _sample_size_text(fields)
+    return fields.get("title") or fields["name"], _sample_size_text(fields)
 
 
 def _sample_size_text(fields: Mapping[str, Any]) -> str:
@@ -88,9 +87,10 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
     head = found["score"]
     model = escape(visible_text(run_names.short_model_name(found["model"])))
     console.print(
-        f"[bold]{escape(found['suite'])}[/]  {model}  {escape(found['dialect'])}", highlight=False
+        f"[bold]{escape(found['suite'])}[/]  {model}  {escape(found['tool_format'])}",
+        highlight=False,
     )
-    rule_note = f", {found['reading']} reading" if len(found.get("readings", ())) > 1 else ""
+    rule_note = f", {found['rule']} rule" if len(found.get("rules", ())) > 1 else ""
     console.print(
         f"  {escape(_label_and_size(head)[0] + rule_note)} "
         f"[bold]{escape(format_estimate(head))}[/]  {_episode_counts_text(found)}, not run "
@@ -105,7 +105,7 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
     parts = [part for part in found["parts"].values() if part["value"] is not None]
     width = max((len(_label_and_size(part)[0]) for part in parts), default=0)
     for part in parts:
-        has_same_groups = part.get("n_groups") == head.get("n_groups")  # told above
+        has_same_groups = part.get("n_groups") == head.get("n_groups")  # printed above
         name, size = _label_and_size({**part, "n_groups": 0} if has_same_groups else part)
         console.print(
             f"  [dim]{escape(name.ljust(max(width, LABEL_WIDTH)))}[/] "
@@ -131,7 +131,7 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
 def _episode_counts_text(found: Mapping[str, Any]) -> str:
     """Say on how many episodes the headline rests, and of how many, where that is not all."""
     n, n_run = found["score"]["n"], found["n_run"]
-    label = found["score"].get("told")  # of a suite whose headline names what it rests on
+    label = found["score"].get("title")  # of a suite whose headline names what it rests on
     if label and 0 < n < n_run:
         n_shown, n_all = number_format.format_count(n), number_format.format_count(n_run)
         return f"{n_shown} of all {n_all} answers"
@@ -167,22 +167,25 @@ def print_suites(console: Console, found: Mapping[str, tuple[str, str]]) -> None
     for name, about in AGENT_DESCRIPTIONS.items():
         table.add_row(f"[dim]{name}[/]", escape(about))
     console.print(table, highlight=False)
-    console.print("next: toolmark list SUITE shows its knobs", highlight=False)
+    console.print("next: toolmark list SUITE shows its parameters", highlight=False)
 
 
 def print_baselines(console: Console, suite: str) -> None:
     """Print who plays one of MultiNet's suites without a key."""
-    if available := baselines(suite):
+    if available := baseline_names(suite):
         listed = ", ".join(f"baseline/{name}" for name in available)
-        controls = "test/oracle, test/null, test/faulty?class=..., test/always-call, test/dead"
-        for line in (f"baselines: {listed}", f"test instruments: {controls}"):
+        controls = ", ".join(
+            f"control/{name}"
+            for name in ("oracle", "null", "faulty?class=...", "always-call", "dead")
+        )
+        for line in (f"baselines: {listed}", f"controls: {controls}"):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_tool_formats(console: Console, suite: str) -> None:
-    """Print a suite's dialects, where its module tells them."""
-    if description := known(suite):
-        console.print(f"--dialect: {description}", markup=False, highlight=False)
+    """Print a suite's tool formats, where its module names them."""
+    if description := tool_format_note(suite):
+        console.print(f"--tool-format: {description}", markup=False, highlight=False)
 
 
 def print_outcomes(
@@ -191,9 +194,9 @@ def print_outcomes(
     fits: Callable[[Score], bool] = lambda score: True,
     *,
     list_all: bool = False,
-    natives: Mapping[str, str] = {},
+    failure_names: Mapping[str, str] = {},
 ) -> None:
-    """List the tasks of a run that fit: outcome and primary cause in the headline reading.
+    """List the tasks of a run that fit: outcome and primary cause in the headline rule.
 
     The first of them only, unless the `whole` list is wanted.
     """
@@ -203,7 +206,7 @@ def print_outcomes(
     n = 0
     for n, score in enumerate(filter(fits, run.scores()), 1):
         if list_all or n <= MAX_LISTED_EPISODES:
-            rows.append(_outcome_row(score, natives))
+            rows.append(_outcome_row(score, failure_names))
     width = max((len(row[0]) for row in rows), default=0)
     for name, outcome, why in rows:
         line = f"  {name:{width}}  {outcome:9}  {why}".rstrip()
@@ -219,10 +222,10 @@ def print_outcomes(
 
 
 def headline_outcome(score: Score) -> str:
-    """Return what became of an episode in the headline reading."""
-    if score.failure or not score.readings:
+    """Return what became of an episode in the headline rule."""
+    if score.failure or not score.verdicts:
         return NOT_RUN
-    return next(iter(score.readings.values())).outcome
+    return next(iter(score.verdicts.values())).outcome
 
 
 def incomplete_attempts(
@@ -277,7 +280,9 @@ def print_unscored(console: Console, run: Run) -> None:
     failures = unscored_failures(run)
     _print_failure_groups(console, "not scored", group_failures(failures))
     plan = run.info.plan
-    wanted = [failure for failure in failures if not failure_advice.find_step(failure, plan).again]
+    wanted = [
+        failure for failure in failures if not failure_advice.find_step(failure, plan).if_repeated
+    ]
     for step in failure_advice.next_steps(run, wanted):
         console.print(visible_text(f"  {step}"), markup=False, highlight=False, soft_wrap=True)
 
@@ -299,7 +304,7 @@ def _print_failure_groups(
 def print_reasons(
     console: Console, what: str, unit: str, reasons: Sequence[tuple[str, int]]
 ) -> None:
-    """Print the first reasons with their counts, and how many are not told."""
+    """Print the first reasons with their counts, and how many are not shown."""
     lines = [
         f"{table_format.pluralize(n, unit)}: {shorten_text(reason)}"
         for reason, n in reasons[:MAX_REASONS]
@@ -311,27 +316,27 @@ def print_reasons(
         console.print(f"  {what}, {line_}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _outcome_row(score: Score, natives: Mapping[str, str]) -> tuple[str, str, str]:
+def _outcome_row(score: Score, failure_names: Mapping[str, str]) -> tuple[str, str, str]:
     name = visible_text(f"{score.task} #{score.repeat}" if score.repeat else score.task)
-    if score.failure or not score.readings:
+    if score.failure or not score.verdicts:
         return name, NOT_RUN, shorten_text(score.failure.summary) if score.failure else ""
-    return name, headline_outcome(score), _failure_text(score, natives)
+    return name, headline_outcome(score), _failure_text(score, failure_names)
 
 
-def _failure_text(score: Score, natives: Mapping[str, str]) -> str:
-    """Return the primary cause in the headline reading and the suite's class, "" for none."""
-    verdict = next(iter(score.readings.values()), None)
+def _failure_text(score: Score, failure_names: Mapping[str, str]) -> str:
+    """Return the primary cause in the headline rule and the suite's class, "" for none."""
+    verdict = next(iter(score.verdicts.values()), None)
     label = next((each for each in verdict.labels if each.primary), None) if verdict else None
     return (
-        f"{label.cause}  {run_names.native_failure_label(label.native, natives)}".strip()
+        f"{label.cause}  {run_names.native_failure_label(label.suite_cause, failure_names)}".strip()
         if label
         else ""
     )
 
 
-def print_failures(console: Console, run: Run, natives: Mapping[str, str]) -> None:
-    """Print the commonest primary causes of failure in the headline reading."""
-    counts = Counter(filter(None, (_failure_text(score, natives) for score in run.scores())))
+def print_failures(console: Console, run: Run, failure_names: Mapping[str, str]) -> None:
+    """Print the commonest primary causes of failure in the headline rule."""
+    counts = Counter(filter(None, (_failure_text(score, failure_names) for score in run.scores())))
     for reason, n in counts.most_common(MAX_REASONS):
         line = f"  {table_format.pluralize(n, 'failure')}: {shorten_text(reason)}"
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
@@ -367,15 +372,15 @@ def print_checks(console: Console, found: Sequence[Check]) -> None:
             highlight=False,
             soft_wrap=True,
         )
-        if check.step:
-            note = f"      next: {check.step}"
+        if check.next_step:
+            note = f"      next: {check.next_step}"
             console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
 def shorten_text(text: str, more: str = "") -> str:
     """Cut long text in its middle, and show control characters instead of sending them.
 
-    What is asked mostly stands at the end. `more` is told beside how long it is.
+    What is asked mostly stands at the end. `more` is printed next to its length.
     """
     if len(text) <= MAX_TEXT_CHARS:
         return visible_text(text)

@@ -18,7 +18,7 @@ from toolmark.runs.suite import Suite
 
 ITEMS_PER_CATEGORY = 12
 FUNCBENCH_PARAMETERS = {"core": 5, "depth": 3, "connected": 5, "disconnected": 5, "graphs": 40}
-FAULTY_MODEL = "test/faulty?class=wrong_value&rate=0.2"
+FAULTY_MODEL = "control/faulty?class=wrong_value&rate=0.2"
 
 
 def run_demo(out: Console, err: Console, log_dir: Path) -> None:

@@ -27,25 +27,25 @@ class TaskPreview(Record, frozen=True, kw_only=True):
     """One task as it would be asked.
 
     - `messages`: what is sent, with its media as files.
-    - `known`: the task itself, where no user message is known before it is made.
-    - `broken`: why it cannot be made, "" where it can.
+    - `unmade_task`: the task itself, where no user message is known before it is made.
+    - `failure`: why it cannot be made, "" where it can.
     """
 
     task: str
     system: tuple[str, ...]
     messages: tuple[str, ...]
     tools: tuple[Tool, ...]
-    known: Task | None = None
-    broken: str = ""
+    unmade_task: Task | None = None
+    failure: str = ""
 
 
 class Preview(Record, frozen=True, kw_only=True):
     """What a run would ask.
 
     - `categories`: the number of tasks of each.
-    - `effort`: what has to be made first.
+    - `work_description`: what has to be made first.
     - `max_requests`: None where the agent decides how often it asks.
-    - `missing`: what parts of the environment lack, by their names.
+    - `missing_parts`: what parts of the environment lack, by their names.
     - `tasks`: the first item, in each way in which it is asked: with tools and without.
     """
 
@@ -53,9 +53,9 @@ class Preview(Record, frozen=True, kw_only=True):
     seed: int
     n_tasks: int
     categories: dict[str, int]
-    effort: str
+    work_description: str
     max_requests: int | None
-    missing: dict[str, str]
+    missing_parts: dict[str, str]
     tasks: tuple[TaskPreview, ...]
 
 
@@ -63,7 +63,7 @@ def make_preview(loaded: Suite, chosen: dict[str, Any]) -> Preview:
     """Return what would be asked: how much of what, what must be made for it, the first in full."""
     selection = {**chosen, "tasks": str(chosen["tasks"])}
     tool_format = run_preparation.tool_format_of(loaded, selection.pop("tool_format"))
-    plan = Plan(suite=loaded.name, model="", dialect=tool_format, **selection)
+    plan = Plan(suite=loaded.name, model="", tool_format=tool_format, **selection)
     counts: Counter[str] = Counter()
     firsts: dict[bool, Task] = {}  # of the first item: one that offers tools, one that does not
     max_requests = 0
@@ -71,19 +71,19 @@ def make_preview(loaded: Suite, chosen: dict[str, Any]) -> Preview:
         if task.item == next(iter(firsts.values()), task).item:
             firsts.setdefault(_offers_tools(task), task)
         counts[task.category] += 1
-        steps = 1 if task.limits.single else task.limits.steps
+        steps = 1 if task.limits.single_reply else task.limits.steps
         max_requests += plan.repeats * max(1, len(task.turns)) * steps
     return Preview(
         suite=loaded.name,
         seed=loaded.provenance.seed,
         n_tasks=counts.total(),
         categories=dict(counts),
-        effort=""
+        work_description=""
         if plan.tasks
         else loaded.maker.describe_work(select_tasks(loaded, plan, loaded.provenance.seed)),
         # other agents ask as they go
         max_requests=max_requests if isinstance(loaded.defaults.agent, ToolLoop) else None,
-        missing=dict(
+        missing_parts=dict(
             loaded.environment.missing_parts(select_tasks(loaded, plan, loaded.provenance.seed))
         ),
         tasks=tuple(
@@ -113,8 +113,8 @@ def _preview_task(loaded: Suite, plan: Plan, task: Task) -> TaskPreview:
             episode_output.message_text(each, media) for each in messages if each.role != "system"
         ),
         tools=tuple(replace(tool, source=None) for tool in tools),
-        known=None if is_asked else replace(task, turns=(), tools=()),
-        broken=loaded.maker.failure(task) if loaded.maker.failure else "",
+        unmade_task=None if is_asked else replace(task, turns=(), tools=()),
+        failure=loaded.maker.failure(task) if loaded.maker.failure else "",
     )
 
 
@@ -124,11 +124,11 @@ def print_preview(out: Console, preview: Preview) -> None:
     out.print(f"{tasks} of {preview.suite}, seed {preview.seed}", highlight=False)
     for category, n in preview.categories.items():
         out.print(f"  {category or '-':32} {format_count(n)}", highlight=False, markup=False)
-    if preview.effort:
-        out.print(f"  {preview.effort}", highlight=False)
+    if preview.work_description:
+        out.print(f"  {preview.work_description}", highlight=False)
     if preview.max_requests is not None:
         out.print(f"  at most {pluralize(preview.max_requests, 'request')}", highlight=False)
-    console_output.print_missing_parts(out, preview.missing)
+    console_output.print_missing_parts(out, preview.missing_parts)
     headings = ("The first one", "The same otherwise")
     for heading, task in zip(headings, preview.tasks, strict=False):
         _print_task(out, task, heading)
@@ -136,12 +136,12 @@ def print_preview(out: Console, preview: Preview) -> None:
 
 def _print_task(out: Console, task: TaskPreview, heading: str) -> None:
     blocks = [f"The system prompt as sent:\n{text}" for text in task.system]
-    why = [f"cannot be made: {task.broken}"] if task.broken else []
+    why = [f"cannot be made: {task.failure}"] if task.failure else []
     blocks.append("\n".join([f"{heading}, {task.task}:", *why, *task.messages]))
     if task.tools:
         blocks.append("Its tools:\n" + _format_json(task.tools))
-    if task.known is not None:
-        blocks.append("What is known of it:\n" + _format_json(task.known))
+    if task.unmade_task is not None:
+        blocks.append("What is known of it:\n" + _format_json(task.unmade_task))
     for block in blocks:
         out.print(visible_text(block), highlight=False, markup=False, soft_wrap=True)
 
@@ -153,12 +153,14 @@ def _format_json(value: Any) -> str:
 def _prompt_and_tools(
     loaded: Suite, plan: Plan, task: Task
 ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
-    """Return the messages and tools of all turns, in the dialect in which they are asked."""
+    """Return the messages and tools of all turns, in the tool format in which they are asked."""
     messages, tools = task.turns[0].messages if task.turns else (), task.tools
     tools += task.turns[0].tools if task.turns else ()
     # other agents write their prompts as they go
     if tools and isinstance(loaded.defaults.agent, ToolLoop):
-        messages, tools = loaded.tool_formats[task.dialect or plan.dialect].open(messages, tools)
+        messages, tools = loaded.tool_formats[task.tool_format or plan.tool_format].render_opening(
+            messages, tools
+        )
     later = task.turns[1:]
     return (
         messages + tuple(message for turn in later for message in turn.messages),

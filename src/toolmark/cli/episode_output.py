@@ -39,7 +39,7 @@ def print_episode(
     trajectory: Trajectory,
     score: Score | None,
     views: Sequence[Table | Drawing | Audio],
-    natives: Mapping[str, str] = {},
+    failure_names: Mapping[str, str] = {},
     *,
     full_text: bool = False,
 ) -> None:
@@ -59,7 +59,7 @@ def print_episode(
     if trajectory.answer:
         console.print("[bold]answer[/] ", end="")
         console.print(shorten(trajectory.answer), markup=False, highlight=False)
-    _print_verdicts(console, score.readings if score else {}, natives, shorten)
+    _print_verdicts(console, score.verdicts if score else {}, failure_names, shorten)
     for each in views:
         if isinstance(each, Table):
             console.print(
@@ -70,17 +70,17 @@ def print_episode(
 def _print_verdicts(
     console: Console,
     verdicts_by_rule: Mapping[str, Verdict],
-    natives: Mapping[str, str],
+    failure_names: Mapping[str, str],
     shorten: Callable[[str], str],
 ) -> None:
-    """Print every reading's value, the evidence of the first, and how the others' differs."""
+    """Print every rule's value, the evidence of the first, and how the others' differs."""
     for rule, verdict in verdicts_by_rule.items():
         console.print(
             f"[bold]{escape(rule)}[/] {verdict.outcome} {number_format.format_short(verdict.value)}"
         )
     first: list[str] = []
     for at, (rule, verdict) in enumerate(verdicts_by_rule.items()):
-        labels = [_label_text(label, natives) for label in verdict.labels]
+        labels = [_label_text(label, failure_names) for label in verdict.labels]
         lines = [f"  {line}" for line in labels]
         if at == 0:
             first = labels
@@ -91,9 +91,14 @@ def _print_verdicts(
             console.print(shorten(line), markup=False, highlight=False)
 
 
-def _label_text(label: Label, natives: Mapping[str, str]) -> str:
+def _label_text(label: Label, failure_names: Mapping[str, str]) -> str:
     parts = filter(
-        None, (label.cause, run_names.native_failure_label(label.native, natives), label.evidence)
+        None,
+        (
+            label.cause,
+            run_names.native_failure_label(label.suite_cause, failure_names),
+            label.evidence,
+        ),
     )
     return f"{'*' if label.primary else ' '} {'  '.join(parts)}"
 
@@ -149,7 +154,7 @@ def _part_text(part: Part, recordings: Mapping[str, Mapping[str, Any]]) -> str:
         if isinstance(duration_s, int | float)
         else f"{number_format.format_count(part.size_bytes)} bytes"
     )
-    quoted = f' "{recording["said"]}"' if recording.get("said") else ""
+    quoted = f' "{recording["uttered"]}"' if recording.get("uttered") else ""
     return f"[sound {length}, media/{part.sha256[:2]}/{part.sha256}]{quoted}"
 
 
@@ -160,7 +165,7 @@ def _print_step(
     recordings: Mapping[str, Mapping[str, Any]],
     shorten: Callable[[str], str],
 ) -> None:
-    for message in step.said:
+    for message in step.new_messages:
         console.print(f"[cyan]{message.role}[/] ", end="")
         content = " ".join(_part_text(part, recordings) for part in message.parts)
         console.print(shorten(content), markup=False, highlight=False, soft_wrap=True)

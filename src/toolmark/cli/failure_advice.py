@@ -24,36 +24,36 @@ RERUN_ADVICE = "give the same command again to run what is missing"
 class AdviceStep(DataRecord, frozen=True, kw_only=True):
     """A step, and for which failures it is; what is not given fits any (`failures.toml`)."""
 
-    next: Annotated[str, Meta(pattern=placeholders("probe", "episodes", "finish"))]
-    again: bool
+    text: Annotated[str, Meta(pattern=placeholders("probe", "episodes", "finish"))]
+    if_repeated: bool
     subject: Subject | None = None
-    answered: bool | None = None
-    endpoint: bool = False
-    knob: str = ""
-    set: bool = False
+    if_answered: bool | None = None
+    if_endpoint: bool = False
+    if_parameter: str = ""
+    if_set: bool = False
 
     def applies_to(self, failure: Failure, plan: Plan) -> bool:
         """Tell whether it is for this failure in such a run."""
         return (
             self.subject in (None, failure.subject)
-            and self.answered in (None, failure.status > 0)
-            and (not self.endpoint or bool(plan.base_url))
-            and (not self.knob or self.knob in plan.knobs)
-            and (not self.set or bool(plan.tasks))
+            and self.if_answered in (None, failure.status > 0)
+            and (not self.if_endpoint or bool(plan.base_url))
+            and (not self.if_parameter or self.if_parameter in plan.parameters)
+            and (not self.if_set or bool(plan.tasks))
         )
 
 
 class KindAdvice(DataRecord, frozen=True, kw_only=True):
     """What is known of one kind."""
 
-    means: str
-    retried: str
-    todo: str
+    meaning: str
+    retry_text: str
+    summary: str
     steps: tuple[AdviceStep, ...] = ()
-    follows: bool = False
+    is_consequence: bool = False
 
 
-_DEFAULT_STEP = AdviceStep(next="", again=True)
+_DEFAULT_STEP = AdviceStep(text="", if_repeated=True)
 
 
 @cache
@@ -70,16 +70,16 @@ def next_steps(run: Run, failures: Iterable[Failure], n_unreached: int = 0) -> I
     counts: Counter[AdviceStep] = Counter()
     n_dependent = 0
     for failure in failures:
-        if advice_by_kind[failure.kind].follows:
+        if advice_by_kind[failure.kind].is_consequence:
             n_dependent += 1
         else:
             counts[find_step(failure, plan)] += 1
     for advice_step, n in counts.items():
-        if advice_step.next:
-            yield f"next: {advice_step.next.format(**_placeholders(run, n))}"
+        if advice_step.text:
+            yield f"next: {advice_step.text.format(**_placeholders(run, n))}"
     if (
         n_unreached
-        or any(advice_step.again for advice_step in counts)
+        or any(advice_step.if_repeated for advice_step in counts)
         or (n_dependent and not counts)
     ):
         yield f"next: {RERUN_ADVICE}"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.core import user_modules
 from toolmark.core.errors import UsageError, suggest_names
 
@@ -15,23 +15,28 @@ KINDS = ("bfcl", "m3")
 
 Kind = Annotated[str, typer.Argument(help="Whose files: bfcl or m3.", metavar="KIND")]
 Truths = Annotated[
-    Path | None, o.option("--truths", metavar="FILE", help="m3: the reference trajectories.")
+    Path | None, options.option("--truths", metavar="FILE", help="m3: the reference trajectories.")
 ]
 Images = Annotated[
-    Path | None, o.option("--images", metavar="DIR", help="m3: the tasks' pictures, if any.")
+    Path | None, options.option("--images", metavar="DIR", help="m3: the tasks' pictures, if any.")
 ]
 Similarity = Annotated[
-    str | None, o.option("--similarity", metavar="NAME", help="m3: an encoder, or exact.")
+    str | None, options.option("--similarity", metavar="NAME", help="m3: an encoder, or exact.")
 ]
-Lenient = Annotated[bool, o.option("--lenient", help="Leave rows that are wrong out as not run.")]
+Lenient = Annotated[
+    bool, options.option("--lenient", help="Leave rows that are wrong out as not run.")
+]
 ModelChoice = Annotated[
-    str | None, o.option("-m", "--model", metavar="NAME", help="Which model, if there are several.")
+    str | None,
+    options.option("-m", "--model", metavar="NAME", help="Which model, if there are several."),
 ]
 ExportedModelName = Annotated[
-    str | None, o.option("-m", "--model", metavar="NAME", help="The model's name in the files.")
+    str | None,
+    options.option("-m", "--model", metavar="NAME", help="The model's name in the files."),
 ]
 Last = Annotated[
-    bool, o.option("--last", help="m3: of entries with one id the last counts, as officially.")
+    bool,
+    options.option("--last", help="m3: of entries with one id the last counts, as officially."),
 ]
 
 
@@ -44,8 +49,8 @@ def import_files(
     last: Last = False,
     model: ModelChoice = None,
     lenient: Lenient = False,
-    log_dir: o.LogDir = Path("runs"),
-    as_json: o.AsJson = False,
+    log_dir: options.LogDir = Path("runs"),
+    as_json: options.AsJson = False,
 ) -> None:
     """Read official result files into run folders and score them; nothing in them is run."""
     from toolmark.cli import bfcl_import_export
@@ -72,7 +77,9 @@ def import_files(
 def export_files(
     kind: Kind,
     paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    output: Annotated[Path, o.option("-o", "--output", help="Folder for the files; m3: the file.")],
+    output: Annotated[
+        Path, options.option("-o", "--output", help="Folder for the files; m3: the file.")
+    ],
     model: ExportedModelName = None,
 ) -> None:
     """Write runs as official files; for bfcl with score files and leaderboard CSVs."""

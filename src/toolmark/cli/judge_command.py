@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
@@ -28,26 +28,28 @@ err = consoles.stderr_console()
 JUDGED_SUITES = ("m3", "m3-local")
 
 Judges = Annotated[
-    list[str], o.option("-j", "--judge", metavar="MODEL", help="A judge; repeat it, 3 or more.")
+    list[str],
+    options.option("-j", "--judge", metavar="MODEL", help="A judge; repeat it, 3 or more."),
 ]
 Kinds = Annotated[
-    str, o.option("--kind", metavar="KINDS", help="Of completion, grounding, steps, by a comma.")
+    str,
+    options.option("--kind", metavar="KINDS", help="Of completion, grounding, steps, by a comma."),
 ]
-ShowPictures = Annotated[bool, o.option("--see", help="Show judges the task's pictures.")]
+ShowPictures = Annotated[bool, options.option("--see", help="Show judges the task's pictures.")]
 
 
 def judge(
-    path: o.RunPath,
+    path: options.RunPath,
     judge: Judges,
     kind: Kinds = "completion,grounding,steps",
-    see: ShowPictures = False,
-    base_url: o.BaseUrl = None,
-    header: o.Headers = None,
-    max_connections: o.RequestsPerModel = DEFAULT_CONNECTIONS,
-    max_retries: o.Retries = DEFAULT_RETRIES,
-    timeout: o.Timeout = TIMEOUT_S,
-    cache: o.CacheDir = None,
-    as_json: o.AsJson = False,
+    pictures: ShowPictures = False,
+    base_url: options.BaseUrl = None,
+    header: options.Headers = None,
+    max_connections: options.RequestsPerModel = DEFAULT_CONNECTIONS,
+    max_retries: options.Retries = DEFAULT_RETRIES,
+    timeout: options.Timeout = TIMEOUT_S,
+    cache: options.CacheDir = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Have judge models rate task completion and information grounding, then score anew."""
     import uvloop
@@ -59,28 +61,31 @@ def judge(
     from toolmark.runs.record_files import lock_folder
     from toolmark.runs.run_store import RUN_FILES
     from toolmark.suites import run_scorers
-    from toolmark.suites.m3 import judge_panel
-    from toolmark.suites.m3 import judge_questions as judging_m3
+    from toolmark.suites.m3 import judge_panel, judge_questions
 
     run = api.open_run(path)
-    kinds = _parse_kinds(kind, judging_m3.JUDGEMENT_KINDS)
+    kinds = _parse_kinds(kind, judge_questions.JUDGEMENT_KINDS)
     _check_judging(run, judge)
     names = {_judge_name(name, base_url): name for name in judge}
     if len(names) < len(judge):
         raise UsageError("judges of one name at one address: with --base-url each needs its own")
-    settings = o.connection_settings(
+    settings = options.connection_settings(
         judge, base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,
     ) | {"media": MediaStore(run.path / "media")}  # fmt: skip
-    forms = {name: judging_m3.form_hash(name, see=see) for name in kinds}
+    forms = {name: judge_questions.form_hash(name, shows_pictures=pictures) for name in kinds}
     with lock_folder(run.path):
         run.verify()
         check_files(run.path, RUN_FILES)
-        uvloop.run(_collect_judgements(run, names, forms, judging_m3.make_asker(see=see), settings))
+        uvloop.run(
+            _collect_judgements(
+                run, names, forms, judge_questions.make_asker(shows_pictures=pictures), settings
+            )
+        )
         summary = run_finalization.rescore_locked_run(run, run_scorers.scorer_for_run(run))
     found = judge_panel.panel_findings(run, kinds)
     if as_json:
-        o.print_json({"judged": found, "summary": summary})
+        options.print_json({"judged": found, "summary": summary})
     else:
         _print_findings(run, found, summary)
     exit_codes.end_command(not_run=_missing_judgements(found))
@@ -146,13 +151,13 @@ async def _collect_judgements(
 
 
 async def open_model(stack: AsyncExitStack, name: str, settings: Mapping[str, Any]) -> Model:
-    """Return the model of that name, closed with the stack. Raises UsageError for instruments."""
+    """Return the model of that name, closed with the stack. Raises UsageError for controls."""
     from toolmark.core.model import Control
     from toolmark.suites.model_registry import make_model
 
     model = make_model(name, **settings)
     if isinstance(model, Control):
-        raise UsageError(f"{name} is a test instrument, which sees the reference; name a model")
+        raise UsageError(f"{name} is a control, which sees the reference; name a model")
     stack.push_async_callback(model.close)
     return model
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolmark import __version__
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli import console_output, consoles, exit_codes
 from toolmark.core import files
 from toolmark.core.errors import DataError, UsageError
@@ -37,12 +37,11 @@ from toolmark.suites.m3 import (
     prediction_files,
     published_tasks,
 )
-from toolmark.suites.m3.local import m3_local_suite as local
-from toolmark.suites.m3.local import server_configuration as local_servers
+from toolmark.suites.m3.local import m3_local_suite, server_configuration
 from toolmark.suites.m3.parameters import DEFAULT_ENCODER
 from toolmark.suites.m3.prediction_files import PredictionRows
 
-M3_SUITES = (published_tasks.SUITE_NAME, local.SUITE_NAME)
+M3_SUITES = (published_tasks.SUITE_NAME, m3_local_suite.SUITE_NAME)
 _MODEL_SUFFIX = "_test_mcp_fuzzy"  # what the published script adds to a model's name
 _MAX_REASONS = 5
 out = consoles.stdout_console()
@@ -81,11 +80,11 @@ def import_predictions(
     if imported.missing:
         listed = published_tasks.list_ids(imported.missing)
         _print_note(
-            f"{source}: no prediction, not run: {listed} (in the reading fair they are worth 0)"
+            f"{source}: no prediction, not run: {listed} (in the rule fair they are worth 0)"
         )
     found = imported.run.summary()
     if as_json:
-        o.print_json(found)
+        options.print_json(found)
     else:
         console_output.print_summary(out, found)
     exit_codes.end_command(not_run=console_output.not_run_reason(found))
@@ -103,8 +102,8 @@ def _import_plan(
     return Plan(
         suite=published_tasks.SUITE_NAME,
         model=name,
-        dialect=EXECUTOR_JSON_FORMAT.name,
-        knobs=parameters,
+        tool_format=EXECUTOR_JSON_FORMAT.name,
+        parameters=parameters,
     )
 
 
@@ -116,12 +115,12 @@ def create_scored_run(
     Unless `lenient`, anything wrong raises a DataError that lists it all, and nothing is made; nor
     is it where the encoder is not to be had, which is a UsageError.
     """
-    m3_scoring.check_encoder(plan.knobs["similarity"], flag="--similarity ")
+    m3_scoring.check_encoder(plan.parameters["similarity"], flag="--similarity ")
     rows = prediction_files.read_predictions(source, last=last)
-    truths, media = Path(plan.knobs["truths"]), MediaStore(files.cache_folder() / "media")
+    truths, media = Path(plan.parameters["truths"]), MediaStore(files.cache_folder() / "media")
     tasks = _load_tasks(truths, plan, media)
     missing = prediction_files.match_tasks(rows, tasks)
-    if not rows.found or (rows.problems and not lenient):
+    if not rows.rows_by_id or (rows.problems and not lenient):
         wrong = prediction_files.problems_text(source, rows.problems)
         next_ = "" if lenient else "\nnext: --lenient leaves them out as not run"
         raise DataError(wrong + next_ if rows.problems else f"{source}: holds no prediction")
@@ -143,8 +142,8 @@ def create_scored_run(
 
 def _load_tasks(truths: Path, plan: Plan, media: MediaStore) -> dict[str, Task]:
     entries, duplicates = published_tasks.read_task_entries(truths)
-    folder = Path(plan.knobs["images"] or truths.parent)
-    similarity = plan.knobs["similarity"]
+    folder = Path(plan.parameters["images"] or truths.parent)
+    similarity = plan.parameters["similarity"]
     tasks = {
         entry.id: published_tasks.make_task(
             entry, entry.question, folder, media, similarity=similarity
@@ -173,7 +172,7 @@ def _write_episodes(path: Path, tasks: Iterable[Task], rows: PredictionRows) -> 
     )
     try:
         for task in tasks:
-            row = rows.found.get(task.id)
+            row = rows.rows_by_id.get(task.id)
             if row is not None and task.reference["steps"]:
                 trajectories.append(
                     m3_prediction_layout.entry_to_trajectory(task, row.entry, media)
@@ -184,7 +183,7 @@ def _write_episodes(path: Path, tasks: Iterable[Task], rows: PredictionRows) -> 
                 failure = Failure(
                     stage="preparation", kind="preparation", message=published_tasks.EMPTY_REFERENCE
                 )
-            elif bad := rows.bad.get(task.id):
+            elif bad := rows.problem_by_id.get(task.id):
                 failure = Failure(stage="import", kind="torn", message=bad)
             attempts.append(Attempt(task=task.id, repeat=0, failure=failure))
     finally:
@@ -198,7 +197,7 @@ def _write_episodes(path: Path, tasks: Iterable[Task], rows: PredictionRows) -> 
 def export_predictions(path: Path, output: Path) -> None:
     """Write a run's first repeat as a file of predictions."""
     run = _open_m3_run(path)
-    imported = "imported" in run.info.plan.knobs
+    imported = "imported" in run.info.plan.parameters
     media = MediaStore(run.path / "media")
     trajectories = {each.task: each for each in run.trajectories() if not each.repeat}
     entries = [
@@ -237,7 +236,7 @@ def replay_trajectories(
     images: Path | None,
     ids: tuple[str, ...],
     output: Path | None,
-    at_once: int,
+    n_concurrent: int,
     as_json: bool,
 ) -> None:
     """Execute the trajectories of a run or a file anew; exit 3 if any could not be."""
@@ -254,40 +253,48 @@ def replay_trajectories(
     )
     reached = frozenset(server.name for server in stage.servers)
     pasts = (m3_replay.prepare_replay(*episode, reached) for episode in episodes)
-    tally = _replay_all(pasts, stage, media, at_once, output)
+    tally = _replay_all(pasts, stage, media, n_concurrent, output)
     if as_json:
         found = {**tally.summary(), "path": str(output)}
-        o.print_json(found)
+        options.print_json(found)
     else:
         _print_tally(tally, output)
-    n_partial = pluralize(len(tally.lost), "trajectory", "trajectories")
-    exit_codes.end_command(not_run=f"{n_partial} not replayed whole" if tally.lost else "")
+    n_partial = pluralize(len(tally.unreplayed_episodes), "trajectory", "trajectories")
+    exit_codes.end_command(
+        not_run=f"{n_partial} not replayed whole" if tally.unreplayed_episodes else ""
+    )
 
 
 def _replay_environments(
     run: Run | None, servers: Path | None, cassette: Path | None
 ) -> episode_environments.McpEnvironments:
     """Return where the calls are executed: among servers, or on tape alone."""
-    is_local = run is not None and run.info.plan.suite == local.SUITE_NAME
+    is_local = run is not None and run.info.plan.suite == m3_local_suite.SUITE_NAME
     if servers is not None:
         known_servers = server_config.read_config(servers)
     elif is_local:
-        known_servers = server_config.parse_config(local_servers.SERVER_CONFIG, local.SUITE_NAME)
+        known_servers = server_config.parse_config(
+            server_configuration.SERVER_CONFIG, m3_local_suite.SUITE_NAME
+        )
     elif cassette is not None:
         known_servers = ()
     else:
         raise UsageError("say who is to answer: --servers mcp.json, or --cassette FILE")
     if run is None and cassette is not None:  # a file tells too little to know its recording by
-        return episode_environments.McpEnvironments(known_servers, str(cassette), instance=None)
-    prepare = local.prepare_workspace if is_local else None
-    return episode_environments.McpEnvironments(known_servers, str(cassette or ""), prepare=prepare)
+        return episode_environments.McpEnvironments(
+            known_servers, str(cassette), recorded_content=None
+        )
+    prepare = m3_local_suite.prepare_workspace if is_local else None
+    return episode_environments.McpEnvironments(
+        known_servers, str(cassette or ""), prepare_workspace=prepare
+    )
 
 
 def _replay_all(
-    pasts: Iterable[RecordedTrajectory],
+    recorded_episodes: Iterable[RecordedTrajectory],
     stage: episode_environments.McpEnvironments,
     media: MediaStore,
-    at_once: int,
+    n_concurrent: int,
     output: Path,
 ) -> m3_replay.Tally:
     """Execute, count, and write every call; an older file stays until the new one is whole."""
@@ -302,7 +309,9 @@ def _replay_all(
             lines.append(row)
 
         asyncio.run(
-            m3_replay.replay_all(pasts, stage.open_environments, media, at_once, record_row)
+            m3_replay.replay_all(
+                recorded_episodes, stage.open_environments, media, n_concurrent, record_row
+            )
         )
     return tally
 
@@ -318,8 +327,10 @@ def _print_tally(tally: m3_replay.Tally, output: Path) -> None:
         out.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)
     n_trajectories = format_count(found["n_trajectories"])
     line = f"{pluralize(found['n_calls'], 'call')}, trajectories: {n_trajectories}"
-    if tally.lost:
-        line += f", {format_count(len(tally.lost))} of which could not be replayed whole"
+    if tally.unreplayed_episodes:
+        line += (
+            f", {format_count(len(tally.unreplayed_episodes))} of which could not be replayed whole"
+        )
     out.print(f"{line}: {output}", markup=False, highlight=False, soft_wrap=True)
 
 

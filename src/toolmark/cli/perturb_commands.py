@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.cli.wrong_command_lines import CommandGroup
 from toolmark.core import number_format, user_modules
@@ -64,14 +64,17 @@ def speech(
     ],
     stages: Annotated[
         str | None,
-        o.option("--stages", help="Of rewrite, disfluency, voice, acoustics, transcript. All."),
+        options.option(
+            "--stages", help="Of rewrite, disfluency, voice, acoustics, transcript. All."
+        ),
     ] = None,
     condition: Annotated[
-        str, o.option("--condition", help="Acoustics: clean, noisy, harsh, snr=20, loss@3, ...")
+        str,
+        options.option("--condition", help="Acoustics: clean, noisy, harsh, snr=20, loss@3, ..."),
     ] = "noisy",
-    ears: Annotated[
+    recognisers: Annotated[
         str | None,
-        o.option(
+        options.option(
             "--ears",
             metavar="NAME,...",
             help="Recognisers: simulated:a|b|c (a text's default),"
@@ -79,30 +82,36 @@ def speech(
         ),
     ] = None,
     engines: Annotated[
-        str | None, o.option("--engines", help="Synthesisers. Default: espeak-ng, flite, festival.")
+        str | None,
+        options.option("--engines", help="Synthesisers. Default: espeak-ng, flite, festival."),
     ] = None,
     missing: Annotated[
-        MissingEngine, o.option("--missing", help="A synthesiser is: an error, or skip it.")
+        MissingEngine, options.option("--missing", help="A synthesiser is: an error, or skip it.")
     ] = MissingEngine.error,
     noises: Annotated[
         str | None,
-        o.option("--noises", metavar="DIR,...", help="Recorded noises and rooms: MUSAN, any."),
+        options.option(
+            "--noises", metavar="DIR,...", help="Recorded noises and rooms: MUSAN, any."
+        ),
     ] = None,
     rewriter: Annotated[
-        str, o.option("--rewriter", metavar="MODEL", help="Who words it: rules, or a model.")
+        str, options.option("--rewriter", metavar="MODEL", help="Who words it: rules, or a model.")
     ] = "rules",
     text: Annotated[
         str,
-        o.option("--text", help="What is said in the sound file; else FILE.txt beside it tells."),
+        options.option(
+            "--text", help="What is said in the sound file; else FILE.txt next to it says."
+        ),
     ] = "",
-    seed: Annotated[int, o.option("--seed", help="Of all that is drawn.", min=0)] = 0,
+    seed: Annotated[int, options.option("--seed", help="Of all that is drawn.", min=0)] = 0,
     output: Annotated[
-        Path | None, o.option("--output", "-o", metavar="DIR", help="Keep sound and record there.")
+        Path | None,
+        options.option("--output", "-o", metavar="DIR", help="Keep sound and record there."),
     ] = None,
     verbose: Annotated[
-        bool, o.option("-v", "--verbose", help="Every effect, with its times and strength.")
+        bool, options.option("-v", "--verbose", help="Every effect, with its times and strength.")
     ] = False,
-    as_json: o.AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Say texts as people do, through a bad line, and write down what is heard."""
     each = user_modules.import_attribute("toolmark.studio.speech_utterances:make_utterances")
@@ -111,20 +120,28 @@ def speech(
         stack.enter_context(err.status("voices, rooms, recognisers: the first time takes longest"))
         record = None
         for name, done in each(
-            inputs, stages=o.split_list(stages), condition=condition,
-            recognisers=o.split_list(ears), engines=o.split_list(engines), missing=missing.value,
-            noises=o.split_list(noises), rewriter=rewriter, text=text, seed=seed, folder=output,
+            inputs,
+            stages=options.split_list(stages),
+            condition=condition,
+            recognisers=options.split_list(recognisers),
+            engines=options.split_list(engines),
+            missing=missing.value,
+            noises=options.split_list(noises),
+            rewriter=rewriter,
+            text=text,
+            seed=seed,
+            folder=output,
             report_note=_print_note,
-        ):  # fmt: skip
+        ):
             records.append({"name": name, **msgspec.to_builtins(done)})
-            if output is not None:  # line by line: what is made is kept whatever comes later
+            if output is not None:  # line by line: what is made is stored whatever comes later
                 record = record or stack.enter_context((output / "record.jsonl").open("wb"))
                 record.write(msgspec.json.encode(records[-1]) + b"\n")
                 record.flush()
             if not as_json:
                 _print_utterance(name, done, verbose=verbose)
     if as_json:
-        o.print_json(records)
+        options.print_json(records)
     else:
         _print_speech_summary(records, output)
     n_failed = sum(bool(one.get("failed")) for one in records)
@@ -146,7 +163,7 @@ def image(
     output: Annotated[Path, typer.Argument(help="The folder to write to.", metavar="OUT")],
     names: Annotated[
         list[str] | None,
-        o.option(
+        options.option(
             "--with",
             metavar="NAME",
             help="base, crop-16:9, crop-4:3, resize-16:9, resize-4:3, gray, edges (or"
@@ -156,25 +173,26 @@ def image(
     ] = None,
     boxes: Annotated[
         Path | None,
-        o.option(
+        options.option(
             "--boxes",
             metavar="FILE.json",
             help="Clues in pixels, which crops keep and occlusions cover:"
             ' {"NAME": [[left, top, right, bottom], ...]}.',
         ),
     ] = None,
-    seed: Annotated[int, o.option("--seed", help="Of all that is drawn.", min=0)] = 0,
+    seed: Annotated[int, options.option("--seed", help="Of all that is drawn.", min=0)] = 0,
     keep: Annotated[
-        bool, o.option("--keep-names", help="Files keep their names, and the format these say.")
+        bool,
+        options.option("--keep-names", help="Files keep their names, and the format these say."),
     ] = False,
     sheet: Annotated[
-        bool, o.option("--sheet", help="Also all variations of a picture side by side.")
+        bool, options.option("--sheet", help="Also all variations of a picture side by side.")
     ] = False,
-    as_json: o.AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Cut, squash, bleach, cover pictures; one that cannot be read is named, the rest is made."""
     order = user_modules.import_attribute("toolmark.perturb.image.picture_folder:VariationJob")(
-        folder=output, seed=seed, keep=keep, sheets=sheet
+        folder=output, seed=seed, keeps_names=keep, makes_sheets=sheet
     )
     if names:
         order = order._replace(names=tuple(names))
@@ -201,7 +219,7 @@ def _print_image_summary(
     records: Sequence[VariationRecord], output: Path, *, as_json: bool
 ) -> None:
     if as_json:
-        o.print_json(records)
+        options.print_json(records)
         return
     fine = [one for one in records if not one.failed and one.variation != "sheet"]
     n_pictures = len({one.name for one in fine})
@@ -230,7 +248,7 @@ def _print_utterance(name: str, utterance: Utterance, *, verbose: bool) -> None:
     rows = [
         ("worded by", utterance.rewriter),
         ("wording not taken", utterance.refused),
-        ("said", utterance.said),
+        ("said", utterance.uttered),
     ]
     if utterance.voice is not None:
         who = utterance.voice

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import json_codec, user_modules
 from toolmark.core.errors import UsageError, suggest_names
@@ -40,15 +40,15 @@ FETCHERS = {
 
 
 def list_suites(
-    suite: Annotated[str | None, typer.Argument(help="Show this suite's knobs.")] = None,
-    as_json: o.AsJson = False,
+    suite: Annotated[str | None, typer.Argument(help="Show this suite's parameters.")] = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """List the suites, or the knobs of one."""
+    """List the suites, or the parameters of one."""
     from toolmark.cli import console_output
     from toolmark.suites import suite_registry
 
     if as_json:
-        o.print_json(
+        options.print_json(
             _suite_details(suite)
             if suite
             else {"suites": [_suite_summary(name) for name in suite_registry.SUITES]}
@@ -94,31 +94,32 @@ def _suite_details(suite: str) -> dict[str, Any]:
         for parameter in suite_registry.list_parameters(suite)
     ]
     about = {
-        "dialects": suite_registry.tool_format_note(suite),
+        "tool_formats": suite_registry.tool_format_note(suite),
         "baselines": list(suite_registry.baseline_names(suite)),
     }
-    return _suite_summary(suite) | {"knobs": parameters} | about
+    return _suite_summary(suite) | {"parameters": parameters} | about
 
 
 def doctor(
     model: Annotated[
-        str | None, o.option("-m", "--model", metavar="MODEL", help=o.MODEL_HELP)
+        str | None, options.option("-m", "--model", metavar="MODEL", help=options.MODEL_HELP)
     ] = None,
     servers: Annotated[
-        Path | None, o.option("--servers", metavar="mcp.json", help="Start these MCP servers.")
+        Path | None,
+        options.option("--servers", metavar="mcp.json", help="Start these MCP servers."),
     ] = None,
-    base_url: o.BaseUrl = None,
-    header: o.Headers = None,
-    timeout: o.Timeout = 60.0,
-    sandbox: o.SandboxMode = o.Sandbox.required,
-    as_json: o.AsJson = False,
+    base_url: options.BaseUrl = None,
+    header: options.Headers = None,
+    timeout: options.Timeout = 60.0,
+    sandbox: options.SandboxMode = options.Sandbox.required,
+    as_json: options.AsJson = False,
 ) -> None:
     """Probe an endpoint, or MCP servers, before money is spent."""
     import uvloop
 
     from toolmark.cli import console_output
-    from toolmark.environments.mcp import sandbox as boxes
-    from toolmark.models import endpoint_probes as probing
+    from toolmark.environments.mcp import sandbox as mcp_sandbox
+    from toolmark.models import endpoint_probes
 
     if model is None and servers is None:
         raise UsageError("say what to examine: -m MODEL, --servers mcp.json, or both")
@@ -127,19 +128,19 @@ def doctor(
         configured = user_modules.import_attribute(
             "toolmark.environments.mcp.server_config:read_config"
         )(servers)
-        with boxes.use_setting(sandbox.value):
+        with mcp_sandbox.use_setting(sandbox.value):
             checks += uvloop.run(
                 user_modules.import_attribute(
                     "toolmark.environments.mcp.server_check:check_servers"
                 )(configured)
             )
     if model is not None:
-        probes = probing.probe_endpoint(
-            model, base_url=base_url, headers=o.parse_headers(header), timeout_s=timeout
+        probes = endpoint_probes.probe_endpoint(
+            model, base_url=base_url, headers=options.parse_headers(header), timeout_s=timeout
         )
         checks += uvloop.run(probes)
     if as_json:
-        o.print_json(checks)
+        options.print_json(checks)
     else:
         console_output.print_checks(out, checks)
     failed = [check.name for check in checks if check.status == "fail"]
@@ -148,10 +149,10 @@ def doctor(
 
 def make(
     suite: Annotated[str, typer.Argument(help="A suite that makes its tasks.")],
-    output: o.TaskFolder,
-    knob: o.Parameters = None,
-    seed: o.Seed = None,
-    as_json: o.AsJson = False,
+    output: options.TaskFolder,
+    parameters: options.Parameters = None,
+    seed: options.Seed = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write a suite's tasks, all they need and a data card to a folder; `run --tasks` asks them.
 
@@ -162,16 +163,16 @@ def make(
     from toolmark.runs.run_plan import Plan
     from toolmark.suites import suite_registry
 
-    loaded = o.load_suite(suite, knob, seed)
-    plan = Plan(suite=loaded.name, model="", dialect="")
+    loaded = options.load_suite(suite, parameters, seed)
+    plan = Plan(suite=loaded.name, model="", tool_format="")
     with progress_display.show_progress(err, loaded.name) as watch:
         tasks = run_preparation.finish_tasks(loaded, plan, watch)
         manifest = dataset_folder.write_dataset(
             output, loaded, tasks, description=suite_registry.suite_summary(suite)
         )
-    broken = sum(manifest.broken.values())
+    broken = sum(manifest.n_failed_by_reason.values())
     if as_json:
-        o.print_json(
+        options.print_json(
             {
                 "tasks": str(output / "tasks.jsonl"),
                 "suite": loaded.name,
@@ -179,7 +180,7 @@ def make(
                 "sha256": manifest.files["tasks.jsonl"].sha256,
                 "n_tasks": manifest.n_tasks,
                 "n_broken": broken,
-                "broken": manifest.broken,
+                "n_failed_by_reason": manifest.n_failed_by_reason,
             }
         )
     else:
@@ -199,8 +200,10 @@ def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str,
     ]
     for line in lines:
         out.print(line, markup=False, highlight=False, soft_wrap=True)
-    console_output.print_reasons(out, "not made", "task", Counter(manifest.broken).most_common())
-    if broken := sum(manifest.broken.values()):
+    console_output.print_reasons(
+        out, "not made", "task", Counter(manifest.n_failed_by_reason).most_common()
+    )
+    if broken := sum(manifest.n_failed_by_reason.values()):
         note = (
             f"  {format_count(broken)} of {pluralize(manifest.n_tasks, 'task')} could not be made "
             "and will not be run; next: correct that and give the same command again"

@@ -83,12 +83,14 @@ def _line_parts(progress: Progress, title: str) -> dict[str, str]:
     }
 
 
-def _retry_note(waits: Collection[str]) -> str:
+def _retry_note(wait_reasons: Collection[str]) -> str:
     """Say how many requests wait to be asked again, and why most of them do."""
-    if not waits:
+    if not wait_reasons:
         return ""
-    ((reason, _),) = Counter(waits).most_common(1)
-    return visible_text(f"retrying {len(waits)}: {reason.partition(chr(10))[0][:MAX_REASON_CHARS]}")
+    ((reason, _),) = Counter(wait_reasons).most_common(1)
+    return visible_text(
+        f"retrying {len(wait_reasons)}: {reason.partition(chr(10))[0][:MAX_REASON_CHARS]}"
+    )
 
 
 def _rate_text(rate_hz: float) -> str:
@@ -126,19 +128,21 @@ def show_progress(console: Console, title: str) -> Iterator[Callable[[Progress],
 def _with_start_notes(
     console: Console, show: Callable[[Progress], None]
 ) -> Callable[[Progress], None]:
-    """Say why this run goes on or begins, what there is to make, what the site lacks; then show."""
+    """Say why this run continues or begins, what is to be made and what is missing; then show."""
     announced: set[bool] = set()
 
     def show_with_notes(progress: Progress) -> None:
         making = bool(progress.n_to_make)
         for line_ in () if announced else progress.start_notes:
             console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
-        if making not in announced and progress.effort:
+        if making not in announced and progress.work_description:
             n_left = progress.n_to_make - progress.n_made_before
-            work = f"  {table_format.pluralize(n_left, 'task')} to make: {progress.effort}"
+            work = (
+                f"  {table_format.pluralize(n_left, 'task')} to make: {progress.work_description}"
+            )
             console.print(work, markup=False, highlight=False, soft_wrap=True)
         elif making not in announced:
-            print_missing_parts(console, progress.missing)
+            print_missing_parts(console, progress.missing_parts)
         announced.add(making)
         show(progress)
 

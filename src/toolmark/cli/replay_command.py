@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.core import user_modules
 
 
@@ -16,40 +16,42 @@ def replay(
         Path, typer.Argument(metavar="RUN|FILE", help="A run, or published trajectories as JSON.")
     ],
     servers: Annotated[
-        Path | None, o.option("--servers", metavar="mcp.json", help="Who answers: MCP servers.")
+        Path | None,
+        options.option("--servers", metavar="mcp.json", help="Who answers: MCP servers."),
     ] = None,
     cassette: Annotated[
-        Path | None, o.option("--cassette", metavar="FILE", help="What answers: a recording.")
+        Path | None, options.option("--cassette", metavar="FILE", help="What answers: a recording.")
     ] = None,
     images: Annotated[
-        Path | None, o.option("--images", metavar="DIR", help="The pictures of a file's tasks.")
+        Path | None,
+        options.option("--images", metavar="DIR", help="The pictures of a file's tasks."),
     ] = None,
-    ids: o.Ids = None,
+    ids: options.Ids = None,
     output: Annotated[
         Path | None,
-        o.option(
+        options.option(
             "-o",
             "--output",
             help="Default: replay.jsonl in the run, or here; with --ids replay-part.jsonl.",
         ),
     ] = None,
     max_connections: Annotated[
-        int, o.option("--max-connections", help="Trajectories in flight.", min=1)
+        int, options.option("--max-connections", help="Trajectories in flight.", min=1)
     ] = 4,
-    sandbox: o.SandboxMode = o.Sandbox.required,
-    as_json: o.AsJson = False,
+    sandbox: options.SandboxMode = options.Sandbox.required,
+    as_json: options.AsJson = False,
 ) -> None:
     """Execute the calls of trajectories again; say what became of each, and what is different."""
-    from toolmark.environments.mcp import sandbox as boxes
+    from toolmark.environments.mcp import sandbox as mcp_sandbox
 
-    with boxes.use_setting(sandbox.value), boxes.hide_paths(path):
+    with mcp_sandbox.use_setting(sandbox.value), mcp_sandbox.hide_paths(path):
         user_modules.import_attribute("toolmark.cli.m3_commands:replay_trajectories")(
             path,
             servers=servers,
             cassette=cassette,
             images=images,
-            ids=o.split_list(ids),
+            ids=options.split_list(ids),
             output=output,
-            at_once=max_connections,
+            n_concurrent=max_connections,
             as_json=as_json,
         )

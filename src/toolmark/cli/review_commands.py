@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli import consoles
 from toolmark.core.errors import UsageError
 from toolmark.reports.table_format import pluralize, render_text
@@ -28,44 +28,48 @@ DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
 Reviewer = Annotated[
     str,
-    o.option("--reviewer", help="Who decides; default: the user's name here."),
+    options.option("--reviewer", help="Who decides; default: the user's name here."),
 ]
 Runs = Annotated[
     list[Path],
     typer.Argument(help="A run folder; two with --blind; or one of `tune`.", metavar="RUN"),
 ]
-Port = Annotated[int, o.option("--port", help="0: any free one.", min=0, max=65535)]
-NoOpen = Annotated[bool, o.option("--no-open", help="Print the address; open no browser.")]
+Port = Annotated[int, options.option("--port", help="0: any free one.", min=0, max=65535)]
+NoOpen = Annotated[bool, options.option("--no-open", help="Print the address; open no browser.")]
 Export = Annotated[
-    Path | None, o.option("--export", metavar="FILE", help="Write what was kept as references.")
+    Path | None,
+    options.option("--export", metavar="FILE", help="Write what was accepted as references."),
 ]
-BlindFlag = Annotated[bool, o.option("--blind", help="Two runs side by side, names hidden.")]
-PairsFlag = Annotated[bool, o.option("--pairs", help="Label calls that are matched but unsure.")]
+BlindFlag = Annotated[bool, options.option("--blind", help="Two runs side by side, names hidden.")]
+PairsFlag = Annotated[
+    bool, options.option("--pairs", help="Label calls that are matched but unsure.")
+]
 Encoder = Annotated[
-    str, o.option("--encoder", metavar="NAME", help="A folder, an installed package, or a hub's.")
+    str,
+    options.option("--encoder", metavar="NAME", help="A folder, an installed package, or a hub's."),
 ]
 
 
 def review(
     runs: Runs,
-    ids: o.Ids = None,
+    ids: options.Ids = None,
     blind: BlindFlag = False,
     pairs: PairsFlag = False,
     export: Export = None,
     encoder: Encoder = DEFAULT_ENCODER,
-    seed: Annotated[int, o.option("--seed", help="Draws the sides of --blind.", min=0)] = 0,
+    seed: Annotated[int, options.option("--seed", help="Draws the sides of --blind.", min=0)] = 0,
     reviewer: Reviewer = "",
     port: Port = 0,
     no_open: NoOpen = False,
 ) -> None:
-    """Judge what models did, in the browser; what is decided is kept beside the run."""
+    """Judge what models did, in the browser; decisions are stored next to the run."""
     from toolmark import api
 
     if blind + pairs + (export is not None) > 1:
         raise UsageError("one at a time: --blind, --pairs or --export")
     if len(runs) != 1 + blind:
         raise UsageError("--blind compares two runs" if blind else "review one run at a time")
-    chosen = o.split_list(ids)
+    chosen = options.split_list(ids)
     if (tuning := _open_tuning(runs[0])) is not None:
         if blind or pairs or export is not None:
             raise UsageError(f"{runs[0]}: items are marked there, no runs; leave the flag out")
@@ -146,31 +150,39 @@ def calibrate(
     pairs: Annotated[Path, typer.Argument(help="Labelled pairs, one a line.", metavar="PAIRS")],
     encoder: Annotated[
         str | None,
-        o.option("--encoder", metavar="NAME", help="Compares the texts; else `similarity` counts."),
+        options.option(
+            "--encoder", metavar="NAME", help="Compares the texts; else `similarity` counts."
+        ),
     ] = None,
-    output: Annotated[Path | None, o.option("-o", "--output", help="Write a page, too.")] = None,
-    seed: Annotated[int, o.option("--seed", help="Of the bootstrap.", min=0)] = 0,
-    as_json: o.AsJson = False,
+    output: Annotated[
+        Path | None, options.option("-o", "--output", help="Write a page, too.")
+    ] = None,
+    seed: Annotated[int, options.option("--seed", help="Of the bootstrap.", min=0)] = 0,
+    as_json: options.AsJson = False,
 ) -> None:
     """Hold thresholds of similarity against labelled pairs."""
     import numpy as np
 
     from toolmark.core.sentence_encoder import load_encoder
-    from toolmark.studio import calibration_page
-    from toolmark.studio import threshold_calibration as calibrating
+    from toolmark.studio import calibration_page, threshold_calibration
 
-    labelled = calibrating.read_pairs(pairs)
-    similarity = calibrating.pair_similarities(labelled, load_encoder(encoder) if encoder else None)
+    labelled = threshold_calibration.read_pairs(pairs)
+    similarity = threshold_calibration.pair_similarities(
+        labelled, load_encoder(encoder) if encoder else None
+    )
     same = np.array([pair.same for pair in labelled])
-    found = calibrating.sweep_thresholds(similarity, same, seed=seed)
+    found = threshold_calibration.sweep_thresholds(similarity, same, seed=seed)
     if as_json:
         # a share of nothing, which the sweep has as nan, is null
-        o.print_json(msgspec.json.decode(msgspec.json.encode(found)))
+        options.print_json(msgspec.json.decode(msgspec.json.encode(found)))
     else:
         tables = "\n\n".join(
             map(
                 render_text,
-                (calibrating.best_thresholds_table(found), calibrating.thresholds_table(found)),
+                (
+                    threshold_calibration.best_thresholds_table(found),
+                    threshold_calibration.thresholds_table(found),
+                ),
             )
         )
         out.print(tables, markup=False, highlight=False, soft_wrap=True)

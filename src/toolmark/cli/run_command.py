@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
 from toolmark.core.errors import Rejected, UsageError
@@ -29,66 +29,70 @@ DEFAULT_LOG_DIR = Path("runs")
 
 
 def run(
-    suite: o.SuiteName,
-    model: o.ModelName,
-    knob: o.Parameters = None,
-    dialect: o.ToolFormatName = None,
-    limit: o.Limit = None,
-    ids: o.Ids = None,
-    sample: o.Sample = None,
-    tasks: o.TaskFile = None,
-    repeats: o.Repeats = 1,
-    temperature: o.Temperature = None,
-    top_p: o.TopP = None,
-    max_tokens: o.MaxTokens = None,
-    reasoning_effort: o.Reasoning = None,
-    extra_body: o.ExtraBody = None,
-    base_url: o.BaseUrl = None,
-    header: o.Headers = None,
-    seed: o.Seed = None,
-    max_connections: o.Connections = DEFAULT_CONNECTIONS,
-    max_retries: o.Retries = DEFAULT_RETRIES,
-    timeout: o.Timeout = TIMEOUT_S,
-    time_limit: o.TimeLimit = None,
-    audio_format: o.AudioFormat = o.AudioEncoding.wav,
-    log_dir: o.LogDir = DEFAULT_LOG_DIR,
-    cache: o.CacheDir = None,
-    fresh: o.Fresh = False,
-    continue_: o.Continue = False,
-    fail_under: o.FailUnder = None,
-    sandbox: o.SandboxMode = o.Sandbox.required,
-    dry_run: o.DryRun = False,
-    as_json: o.AsJson = False,
+    suite: options.SuiteName,
+    model: options.ModelName,
+    parameters: options.Parameters = None,
+    tool_format: options.ToolFormatName = None,
+    limit: options.Limit = None,
+    ids: options.Ids = None,
+    sample: options.Sample = None,
+    tasks: options.TaskFile = None,
+    repeats: options.Repeats = 1,
+    temperature: options.Temperature = None,
+    top_p: options.TopP = None,
+    max_tokens: options.MaxTokens = None,
+    reasoning_effort: options.Reasoning = None,
+    extra_body: options.ExtraBody = None,
+    base_url: options.BaseUrl = None,
+    header: options.Headers = None,
+    seed: options.Seed = None,
+    max_connections: options.Connections = DEFAULT_CONNECTIONS,
+    max_retries: options.Retries = DEFAULT_RETRIES,
+    timeout: options.Timeout = TIMEOUT_S,
+    time_limit: options.TimeLimit = None,
+    audio_format: options.AudioFormat = options.AudioEncoding.wav,
+    log_dir: options.LogDir = DEFAULT_LOG_DIR,
+    cache: options.CacheDir = None,
+    fresh: options.Fresh = False,
+    continue_: options.Continue = False,
+    fail_under: options.FailUnder = None,
+    sandbox: options.SandboxMode = options.Sandbox.required,
+    dry_run: options.DryRun = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
     from toolmark.cli import console_output, dry_run_preview
-    from toolmark.environments.mcp import sandbox as boxes
+    from toolmark.environments.mcp import sandbox as mcp_sandbox
     from toolmark.suites import suite_registry
 
     suite_registry.check_baseline(suite, model)
-    loaded = o.load_suite(suite, knob, seed, tasks)
+    loaded = options.load_suite(suite, parameters, seed, tasks)
     chosen: dict[str, Any] = {
-        "tool_format": dialect, "limit": limit, "ids": o.split_list(ids), "sample": sample,
-        "repeats": repeats, "tasks": tasks or "",
-    }  # fmt: skip
+        "tool_format": tool_format,
+        "limit": limit,
+        "ids": options.split_list(ids),
+        "sample": sample,
+        "repeats": repeats,
+        "tasks": tasks or "",
+    }
     if dry_run:
-        with boxes.use_setting(sandbox.value):
+        with mcp_sandbox.use_setting(sandbox.value):
             if loaded.environment.starts_processes:
-                boxes.require_sandbox()
+                mcp_sandbox.require_sandbox()
             preview = dry_run_preview.make_preview(loaded, chosen)
         if as_json:
-            o.print_json(preview)
+            options.print_json(preview)
         else:
             dry_run_preview.print_preview(out, preview)
         return
-    connection = o.connection_settings(
+    connection = options.connection_settings(
         [model], base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,
     )  # fmt: skip
     sampling: dict[str, Any] = {
         "temperature": temperature, "top_p": top_p, "max_tokens": max_tokens,
         "reasoning_effort": reasoning_effort.value if reasoning_effort else None,
-        "extra_body": o.parse_extra_body(extra_body), "audio_format": audio_format.value,
+        "extra_body": options.parse_extra_body(extra_body), "audio_format": audio_format.value,
     }  # fmt: skip
     if fresh and continue_:
         raise UsageError("--fresh begins a new run, --continue goes on with one: leave out one")
@@ -103,7 +107,7 @@ def run(
     done, stopped, rejected = _execute(loaded, model, settings)
     found = done.summary()
     if as_json:
-        o.print_json(found)
+        options.print_json(found)
     else:
         console_output.print_summary(out, found)
         console_output.print_failures(out, done, loaded.scorer.presentation.failure_names)
@@ -157,17 +161,17 @@ def _print_after_run(done: Run, found: dict[str, Any]) -> None:
 
     if found["n_not_run"]:
         console_output.print_not_run(out, done)
-    # what is to be known of the data was told when they were read
+    # notes on the data were printed when they were read
     console_output.print_part_notes(
         out, {part: note for part, note in done.info.notes.items() if part != "data"}
     )
-    for name, versions in done.info.servers.items():
+    for name, versions in done.info.server_versions.items():
         if len(versions) > 1:
             note = f"  server {name} changed during the run: {'; then '.join(versions)}"
             out.print(visible_text(note), markup=False, highlight=False, soft_wrap=True)
     for line in run_names.left_out_settings(done.info):
         out.print(f"  {line}", highlight=False, soft_wrap=True)
-    if done.info.plan.knobs.get("seed", 0) is None and not done.info.plan.tasks:
+    if done.info.plan.parameters.get("seed", 0) is None and not done.info.plan.tasks:
         out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
     step = f"  next: {consoles.shell_command('report', done.path)}"
     out.print(visible_text(step), markup=False, highlight=False, soft_wrap=True)

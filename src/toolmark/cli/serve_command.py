@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.core.errors import UsageError, suggest_names
 
 if TYPE_CHECKING:
@@ -21,19 +21,20 @@ SERVED_SUITES = ("funcbench",)
 
 def serve(
     suite: Annotated[str, typer.Argument(help="Which suite: funcbench.", metavar="SUITE")],
-    knob: o.Parameters = None,
-    seed: o.Seed = None,
+    parameters: options.Parameters = None,
+    seed: options.Seed = None,
     task: Annotated[
-        str | None, o.option("--task", metavar="ID", help="Which task. Default: the first.")
+        str | None, options.option("--task", metavar="ID", help="Which task. Default: the first.")
     ] = None,
     http: Annotated[
-        bool, o.option("--http", help="Streamable HTTP on 127.0.0.1 instead of standard input.")
+        bool,
+        options.option("--http", help="Streamable HTTP on 127.0.0.1 instead of standard input."),
     ] = False,
     port: Annotated[
-        int, o.option("--port", help="For --http; 0 takes a free one.", min=0, max=65535)
+        int, options.option("--port", help="For --http; 0 takes a free one.", min=0, max=65535)
     ] = 0,
     show: Annotated[
-        bool, o.option("--show", help="Print the task's id and question on stderr.")
+        bool, options.option("--show", help="Print the task's id and question on stderr.")
     ] = False,
 ) -> None:
     """Offer a task's functions as tools of an MCP server; other tasks over HTTP by ?task=ID."""
@@ -46,12 +47,14 @@ def serve(
     workflow_alignment.require_mcp()
     from toolmark.suites.funcbench import mcp_task_server
 
-    loaded = o.load_suite(suite, knob, seed)
+    loaded = options.load_suite(suite, parameters, seed)
     chosen = _find_task(loaded, task)
     if show:
         _print_task(chosen)
     if not http:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input cannot be told
+        signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        )  # a thread that waits for input cannot be stopped otherwise
         asyncio.run(mcp_task_server.serve_stdio(mcp_task_server.find_among(chosen)))
         return
     http_server = mcp_task_server.make_http_server(mcp_task_server.find_among(chosen, loaded))

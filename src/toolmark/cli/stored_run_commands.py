@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.records import Attempt, Record, Score, Task, Trajectory
@@ -21,7 +21,9 @@ out, err = consoles.stdout_console(), consoles.stderr_console()
 MAX_DAMAGED_LINES = 3  # that are named
 
 
-def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False) -> None:
+def score(
+    path: options.RunPath, suite: options.UserSuite = None, as_json: options.AsJson = False
+) -> None:
     """Score a stored run anew; no model is asked. Exit code 3 if the scorer fails on some."""
     from toolmark import api
     from toolmark.cli import console_output
@@ -31,7 +33,7 @@ def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False)
     done = api.rescore(path, scorer)
     found = done.summary()
     if as_json:
-        o.print_json(found)
+        options.print_json(found)
     else:
         console_output.print_summary(out, found)
         console_output.print_failures(out, done, _failure_labels(done))
@@ -45,7 +47,7 @@ def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False)
 
 def report(
     paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    output: o.Page = None,
+    output: options.Page = None,
 ) -> None:
     """Write one self-contained HTML page about one or more runs."""
     from toolmark import api
@@ -61,19 +63,20 @@ def compare(
     a: Annotated[Path, typer.Argument(help="A run folder.", metavar="A")],
     b: Annotated[Path, typer.Argument(help="Another one.", metavar="B")],
     differing: Annotated[
-        bool, o.option("--differing", help="Test also tasks that differ in content under one id.")
+        bool,
+        options.option("--differing", help="Test also tasks that differ in content under one id."),
     ] = False,
-    reading: Annotated[
-        str | None, o.option("--reading", help="Which one; by default the headline's.")
+    rule: Annotated[
+        str | None, options.option("--rule", help="Which one; by default the headline's.")
     ] = None,
-    as_json: o.AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare two runs item by item: difference, interval, exact test, items that flipped."""
     from toolmark import api
 
-    found = api.compare(api.open_run(a), api.open_run(b), rule=reading, differing=differing)
+    found = api.compare(api.open_run(a), api.open_run(b), rule=rule, differing=differing)
     if as_json:
-        o.print_json(found)
+        options.print_json(found)
         return
     out.print(str(found), highlight=False, markup=False, soft_wrap=True)
 
@@ -113,7 +116,7 @@ def _failure_labels(run: Run) -> Mapping[str, str]:
     from toolmark.runs.stored_presentation import read_presentation
 
     presentation = read_presentation(run)
-    return presentation.natives if presentation else {}
+    return presentation.failure_names if presentation else {}
 
 
 def _print_unfinished(run: Run) -> None:
@@ -136,23 +139,23 @@ class FoundEpisode(Record, frozen=True, kw_only=True):
 
 
 def show(
-    path: o.RunPath,
+    path: options.RunPath,
     item: Annotated[str | None, typer.Argument(help="A task or item id; none: list them.")] = None,
     outcome: Annotated[
-        str | None, o.option("--outcome", help="List only: correct, incorrect or not run.")
+        str | None, options.option("--outcome", help="List only: correct, incorrect or not run.")
     ] = None,
     axis: Annotated[
         list[str] | None,
-        o.option(
+        options.option(
             "--axis",
             metavar="NAME=LEVEL",
             help="List only these, such as condition=noisy. May be repeated.",
         ),
     ] = None,
     every: Annotated[
-        bool, o.option("--all", help="List all, not the first 50; tell a task's texts whole.")
+        bool, options.option("--all", help="List all, not the first 50; tell a task's texts whole.")
     ] = False,
-    as_json: o.AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Print what happened in one task, step by step; without an id, list the tasks."""
     from toolmark import api
@@ -164,12 +167,12 @@ def show(
     if item is None:
         fits = _episode_filter(opened, outcome, axis or [])
         if as_json:
-            o.print_json(
+            options.print_json(
                 head | {"episodes": list(map(_episode_row, filter(fits, opened.scores())))}
             )
             return
         console_output.print_outcomes(
-            out, opened, fits, list_all=every, natives=_failure_labels(opened)
+            out, opened, fits, list_all=every, failure_names=_failure_labels(opened)
         )
         _print_unfinished(opened)
         return
@@ -178,7 +181,7 @@ def show(
     if not found:
         raise _no_episode_error(opened, item, damaged)
     if as_json:
-        o.print_json(head | {"episodes": found} | _damage_fields(damaged))
+        options.print_json(head | {"episodes": found} | _damage_fields(damaged))
         return
     _print_episodes(opened, found, full_text=every)
     _print_unfinished(opened)
@@ -208,17 +211,17 @@ def _no_episode_error(run: Run, item: str, damaged: Sequence[DataError]) -> Usag
 
 
 def _episode_row(score: Score) -> dict[str, Any]:
-    """Return a line of the list: the outcome and primary cause in the headline reading."""
+    """Return a line of the list: the outcome and primary cause in the headline rule."""
     from toolmark.cli import console_output
 
-    verdict = None if score.failure else next(iter(score.readings.values()), None)
+    verdict = None if score.failure else next(iter(score.verdicts.values()), None)
     label = next((each for each in verdict.labels if each.primary), None) if verdict else None
     return {
         "task": score.task,
         "repeat": score.repeat,
         "outcome": console_output.headline_outcome(score),
         "cause": label.cause if label else "",
-        "native": label.native if label else "",
+        "suite_cause": label.suite_cause if label else "",
         "failure": score.failure,
         "axes": score.axes,
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from toolmark.cli import command_options as o
+from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
@@ -35,23 +35,27 @@ MAX_REFUSED_SHOWN = 5  # pictures that are named
 
 Models = Annotated[
     list[str] | None,
-    o.option("-m", "--model", metavar="MODEL", help="Of the panel; repeat it. " + o.MODEL_HELP),
+    options.option(
+        "-m", "--model", metavar="MODEL", help="Of the panel; repeat it. " + options.MODEL_HELP
+    ),
 ]
 Output = Annotated[
-    Path | None, o.option("-o", "--output", metavar="DIR", help="New, or to be continued.")
+    Path | None, options.option("-o", "--output", metavar="DIR", help="New, or to be continued.")
 ]
 DraftFolder = Annotated[
     Path | None,
-    o.option(
+    options.option(
         "--draft", metavar="FOLDER", help="Only write a draft of items.jsonl for its pictures."
     ),
 ]
 Edits = Annotated[
     str | None,
-    o.option("--edits", metavar="EDITS", help="Of unhint,context,crop,hops, in the order to try."),
+    options.option(
+        "--edits", metavar="EDITS", help="Of unhint,context,crop,hops, in the order to try."
+    ),
 ]
-Attempts = Annotated[int, o.option("--attempts", help="A model fails if so many do.", min=1)]
-Rounds = Annotated[int, o.option("--rounds", help="Edits of an item at most.", min=0)]
+Attempts = Annotated[int, options.option("--attempts", help="A model fails if so many do.", min=1)]
+Rounds = Annotated[int, options.option("--rounds", help="Edits of an item at most.", min=0)]
 
 
 def tune(
@@ -62,21 +66,21 @@ def tune(
     edits: Edits = None,
     attempts: Attempts = 2,
     rounds: Rounds = 4,
-    knob: o.Parameters = None,
-    dialect: o.ToolFormatName = None,
-    limit: o.Limit = None,
-    ids: o.Ids = None,
-    sample: o.Sample = None,
-    seed: o.Seed = None,
-    base_url: o.BaseUrl = None,
-    header: o.Headers = None,
-    max_connections: o.RequestsPerModel = DEFAULT_CONNECTIONS,
-    max_retries: o.Retries = DEFAULT_RETRIES,
-    timeout: o.Timeout = TIMEOUT_S,
-    cache: o.CacheDir = None,
-    as_json: o.AsJson = False,
+    parameters: options.Parameters = None,
+    tool_format: options.ToolFormatName = None,
+    limit: options.Limit = None,
+    ids: options.Ids = None,
+    sample: options.Sample = None,
+    seed: options.Seed = None,
+    base_url: options.BaseUrl = None,
+    header: options.Headers = None,
+    max_connections: options.RequestsPerModel = DEFAULT_CONNECTIONS,
+    max_retries: options.Retries = DEFAULT_RETRIES,
+    timeout: options.Timeout = TIMEOUT_S,
+    cache: options.CacheDir = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Edit items until most of a panel fails them; what a person then finds solvable is kept.
+    """Edit items until most of a panel fails them; what a person then finds solvable is accepted.
 
     Without -m it goes on with the folder as it was begun.
     """
@@ -93,17 +97,26 @@ def tune(
         raise UsageError("where to? name a folder: -o DIR")
     if model:
         loaded, request = _new_request(
-            output, suite, tuple(model), knob, seed, dialect,
-            {"limit": limit, "ids": o.split_list(ids), "sample": sample, "repeats": attempts,
-             "base_url": o.stored_base_url(model, base_url) and base_url},
+            output, suite, tuple(model), parameters, seed, tool_format,
+            {"limit": limit, "ids": options.split_list(ids), "sample": sample, "repeats": attempts,
+             "base_url": options.stored_base_url(model, base_url) and base_url},
             edits, rounds,
         )  # fmt: skip
     else:
-        if knob or ids or limit or sample or edits or dialect or base_url or seed is not None:
+        if (
+            parameters
+            or ids
+            or limit
+            or sample
+            or edits
+            or tool_format
+            or base_url
+            or seed is not None
+        ):
             raise UsageError("name the panel (-m), or go on with a folder by -o alone")
         loaded, request = _stored_request(output, suite)
         base_url = request.plan.base_url or None
-    settings = o.connection_settings(
+    settings = options.connection_settings(
         request.models, base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,
     ) | {"media": MediaStore(output / "media")}  # fmt: skip
@@ -120,7 +133,7 @@ def _new_request(
     models: tuple[str, ...],
     assignments: list[str] | None,
     seed: int | None,
-    dialect: str | None,
+    tool_format_name: str | None,
     chosen: dict[str, Any],
     edits: str | None,
     rounds: int,
@@ -133,18 +146,18 @@ def _new_request(
     if any(
         assignment.partition("=")[0].strip() == "variations" for assignment in assignments or ()
     ):
-        raise UsageError("variations: tuned is the picture as it is; leave the knob out")
+        raise UsageError("variations: tuned is the picture as it is; leave the parameter out")
     for model in models:  # the folder is gone on with by what it holds
         secrets.check_no_key("-m", model)
     secrets.check_no_key("--base-url", chosen["base_url"])
     duplicate = next((name for name in models if models.count(name) > 1), None)
     if duplicate is not None:
         raise UsageError(f"-m {duplicate} is given twice; a model has one voice")
-    loaded = o.load_suite(name, [*(assignments or ()), BASE_VARIATION], seed)
-    tool_format = run_preparation.tool_format_of(loaded, dialect)
+    loaded = options.load_suite(name, [*(assignments or ()), BASE_VARIATION], seed)
+    tool_format = run_preparation.tool_format_of(loaded, tool_format_name)
     plan = Plan(
-        suite=loaded.name, model=", ".join(models), dialect=tool_format,
-        knobs=dict(loaded.parameters), sampling=loaded.defaults.sampling, **chosen,
+        suite=loaded.name, model=", ".join(models), tool_format=tool_format,
+        parameters=dict(loaded.parameters), sampling=loaded.defaults.sampling, **chosen,
     )  # fmt: skip
     run_preparation.check_runnable(loaded, plan)
     folder_seed = (
@@ -184,7 +197,7 @@ def _parse_edits(text_of_edits: str | None) -> tuple[str, ...]:
 
     if text_of_edits is None:
         return HARDER_EDITS
-    chosen = tuple(dict.fromkeys(o.split_list(text_of_edits)))
+    chosen = tuple(dict.fromkeys(options.split_list(text_of_edits)))
     for word in chosen:
         if word not in HARDER_EDITS:
             raise UsageError(f"--edits: no edit {word!r}{suggest_names(word, HARDER_EDITS)}")
@@ -226,7 +239,13 @@ async def _tune_items(
             return ""
         panel = panel or await _open_panel(stack, loaded, request.models, settings)
         state = await tuning_loop.run_tuning(
-            tuning, writer, loaded, panel, editor, at_once=settings["max_connections"], watch=watch
+            tuning,
+            writer,
+            loaded,
+            panel,
+            editor,
+            n_concurrent=settings["max_connections"],
+            watch=watch,
         )
         return state.stop_reason
 
@@ -285,7 +304,7 @@ def _publish_result(output: Path, loaded: Suite, stopped: str, *, as_json: bool)
             "dir": str(output),
             "stopped": stopped,
         }
-        o.print_json(found)
+        options.print_json(found)
     else:
         tables = [render_text(table) for table in tuned_set_export.summary_tables(tuning)]
         out.print("\n\n".join(tables), markup=False, highlight=False, soft_wrap=True)
@@ -300,7 +319,7 @@ def _result_lines(tuning: TuningFolder, set_path: Path | None, stopped: str) -> 
     resume_command = consoles.shell_command("tune", tuning.request.plan.suite, "-o", tuning.path)
     lines = []
     if broken := [
-        item.latest_version.broken for item in tuning.items.values() if item.latest_version.broken
+        item.latest_version.failure for item in tuning.items.values() if item.latest_version.failure
     ]:
         lines += [f"  no picture: {why}" for why in broken[:MAX_REFUSED_SHOWN]]
     if counts["open"]:
@@ -309,10 +328,10 @@ def _result_lines(tuning: TuningFolder, set_path: Path | None, stopped: str) -> 
         lines += [f"  not run: {why[:500]}", f"  next: {resume_command}"]
     if set_path is not None:
         lines.append(
-            f"{set_path}  {pluralize(counts['kept'], 'item')}; -T source={set_path} asks them"
+            f"{set_path}  {pluralize(counts['accepted'], 'item')}; -T source={set_path} asks them"
         )
     elif (tuning.path / "set").exists():
-        lines.append(f"  {tuning.path / 'set'} is of an earlier state: nothing is kept now")
+        lines.append(f"  {tuning.path / 'set'} is of an earlier state: nothing is accepted now")
     if counts["waiting"]:
         lines += [
             f"  next: {consoles.shell_command('review', tuning.path)}",

@@ -89,7 +89,7 @@ NEVER_FITS = Failure(
 )
 """The failure of a run in which no request fits the model (see `runs.run_scoring`)."""
 NOT_REACHED = Failure(stage="run", kind="not_reached", message="the run ended before it")
-NO_VERDICT = Failure(stage="scorer", kind="not_reached", message="no verdict in this reading")
+NO_VERDICT = Failure(stage="scorer", kind="not_reached", message="no verdict in this rule")
 
 
 def group_failures(failures: Iterable[Failure]) -> list[tuple[int, list[Failure]]]:

@@ -128,7 +128,7 @@ def format_signed_points(difference: float) -> str:
 
 def format_estimate(estimate: Estimate) -> str:
     """Return a share in per cent, or any other number plain, with its interval."""
-    return format_share(estimate) if estimate.share else format_number(estimate)
+    return format_share(estimate) if estimate.is_share else format_number(estimate)
 
 
 def format_number(estimate: Estimate) -> str:
@@ -191,7 +191,7 @@ def format_points(estimate: Estimate) -> str:
 
 def format_difference(estimate: Estimate) -> str:
     """Return "+3.1 [−1.0, +7.2]" points for shares, "+0.012 [−0.003, +0.027]" for other numbers."""
-    if estimate.share or estimate.value is None:
+    if estimate.is_share or estimate.value is None:
         return format_points(estimate)
     numbers = [
         f"+{text}" if end > 0 and text.strip("0.") else text
@@ -209,7 +209,7 @@ def format_difference(estimate: Estimate) -> str:
 def lacks_interval(estimate: Estimate) -> bool:
     """Tell whether a number that is not a share has no interval."""
     lacks = estimate.low is None or estimate.high is None
-    return lacks and not (estimate.share or estimate.value is None or estimate.partial)
+    return lacks and not (estimate.is_share or estimate.value is None or estimate.partial)
 
 
 # --- parts ------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ class Check(Record, frozen=True, kw_only=True):
     name: str
     status: Literal["ok", "warn", "fail"]
     detail: str
-    step: str = ""
+    next_step: str = ""
 
 
 # --- what is said -----------------------------------------------------------------------
@@ -110,21 +110,21 @@ class Turn(Record, frozen=True, kw_only=True):
 class Limits(Record, frozen=True, kw_only=True):
     """Limits that end an episode: `steps` replies per turn, `calls` tool calls in total.
 
-    The first `calls` calls are executed; one more ends the episode. With `single` every reply ends
-    its turn, also a reply with calls: a call is then an answer, and `steps` does not apply.
+    The first `calls` calls are executed; one more ends the episode. With `single_reply` every reply
+    ends its turn, also a reply with calls: a call is then an answer, and `steps` does not apply.
     """
 
     steps: int = 50
     calls: int | None = None
-    single: bool = False
+    single_reply: bool = False
 
 
 class Task(Record, frozen=True, kw_only=True):
     """One item as asked; `id` names the item with its axes, `item` is the base for pairing.
 
-    `sampling` and `dialect` are settings that this task fixes; for all others the run's settings
-    apply. `needs` are set-up tasks, earlier in the suite's order, whose final states this task
-    starts from.
+    `sampling` and `tool_format` are settings that this task fixes; for all others the run's
+    settings apply. `needs` are set-up tasks, earlier in the suite's order, whose final states this
+    task starts from.
     """
 
     id: str
@@ -137,7 +137,7 @@ class Task(Record, frozen=True, kw_only=True):
     axes: dict[str, str] = {}
     limits: Limits = Limits()
     sampling: Sampling = Sampling()
-    dialect: str = ""
+    tool_format: str = ""
     seed: int = 0
     needs: tuple[str, ...] = ()
     kind: Literal["scored", "setup"] = "scored"
@@ -173,10 +173,10 @@ class Reply(Record, frozen=True, kw_only=True):
     `stop` is `length` for a reply cut at the token limit, `refused` for the endpoint's content
     filter or a refusal, `malformed` for a body whose parts have the wrong shape, `over_long` for a
     conversation that no longer fits the model. `latency_s` is the time to the last byte. Lone
-    surrogates are escaped (`json_codec.escape_surrogates`). `kept` is true if the reply came from
-    the cache and no model was asked. `marks` names the parts of the answer that were over a limit
-    and cut, or that were not believed. `complaint` is what the endpoint said where it refused the
-    conversation as too long: without keys, on one line, its first part.
+    surrogates are escaped (`json_codec.escape_surrogates`). `from_cache` is true if the reply came
+    from the cache and no model was asked. `defects` names the parts of the answer that were over a
+    limit and cut, or that were not believed. `complaint` is what the endpoint said where it refused
+    the conversation as too long: without keys, on one line, its first part.
     """
 
     text: str = ""
@@ -186,8 +186,8 @@ class Reply(Record, frozen=True, kw_only=True):
     usage: Usage = Usage()
     latency_s: float = 0.0
     model: str = ""
-    kept: bool = False
-    marks: tuple[str, ...] = ()
+    from_cache: bool = False
+    defects: tuple[str, ...] = ()
     complaint: str = ""
 
 
@@ -226,8 +226,8 @@ class Ruling(Record, frozen=True, kw_only=True):
 class Step(Record, frozen=True, kw_only=True):
     """One reply, its calls and their results.
 
-    `said` are the system and user messages new before this reply, as the tool format sent them.
-    `calls` are the calls as the tool format parsed them. `results` pairs with `calls`; it is
+    `new_messages` are the system and user messages new before this reply, as the tool format sent
+    them. `calls` are the calls as the tool format parsed them. `results` pairs with `calls`; it is
     shorter if the last calls were over a limit and not executed. `fault` says why the tool format
     could not parse the reply. `phase` is the phase of the request, for agents that work in phases.
     `ruling` is the simulated user's judgement of a reply without calls, if there is such a user.
@@ -235,7 +235,7 @@ class Step(Record, frozen=True, kw_only=True):
 
     reply: Reply
     turn: int = 0
-    said: tuple[Message, ...] = ()
+    new_messages: tuple[Message, ...] = ()
     calls: tuple[Call, ...] = ()
     results: tuple[Result, ...] = ()
     fault: str = ""
@@ -253,7 +253,7 @@ class Trajectory(Record, frozen=True, kw_only=True):
 
     task: str
     repeat: int = 0
-    dialect: str = "native"
+    tool_format: str = "native"
     steps: tuple[Step, ...] = ()
     answer: str = ""
     state: Any = None
@@ -304,7 +304,7 @@ class Label(Record, frozen=True, kw_only=True):
     """Why an answer failed: a cause from the closed list, the suite's own class, the evidence."""
 
     cause: Cause
-    native: str = ""
+    suite_cause: str = ""
     evidence: str = ""
     primary: bool = False
 
@@ -332,14 +332,14 @@ class Score(Record, frozen=True, kw_only=True):
     repeat: int = 0
     category: str = ""
     axes: dict[str, str] = {}
-    readings: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = {}
     failure: Failure | None = None
 
 
 class Estimate(Record, frozen=True, kw_only=True):
     """A number with its interval; None where nothing ran; proportions are shares, not percentages.
 
-    `share` is False for a number that is not a share, such as an error or a cost: it is shown
+    `is_share` is False for a number that is not a share, such as an error or a cost: it is shown
     unchanged. `worst` and `best` bound the value over all outcomes of what was not run. `partial`
     says why the value measures less than its name promises; readers see that text instead of the
     number.
@@ -353,7 +353,7 @@ class Estimate(Record, frozen=True, kw_only=True):
     worst: float | None = None
     best: float | None = None
     partial: str = ""
-    share: bool = True
+    is_share: bool = True
 
 
 Cell: TypeAlias = str | float | int | bool | None
@@ -362,16 +362,16 @@ Cell: TypeAlias = str | float | int | bool | None
 class Table(Record, frozen=True, kw_only=True, tag="table"):
     """A table of a report; cells are text or numbers, None prints as a dash.
 
-    `heat`: how many of the last columns are shares, printed in per cent and shaded as a heat map.
-    `fold`: the table is collapsed on the page until the reader opens it.
+    `n_shaded_columns`: how many of the last columns are shares, printed in per cent and shaded as a
+    heat map. `is_collapsed`: the table is collapsed on the page until the reader opens it.
     """
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
-    heat: int = 0
-    fold: bool = False
+    n_shaded_columns: int = 0
+    is_collapsed: bool = False
 
 
 class Series(Record, frozen=True, kw_only=True):
@@ -403,13 +403,13 @@ class Chart(Record, frozen=True, kw_only=True, tag="chart"):
 class Drawing(Record, frozen=True, kw_only=True, tag="drawing"):
     """A drawing of one episode, as SVG; a page shows only what `reports.svg_sanitizer` allows.
 
-    `over`: a picture of the run's store that the drawing covers from edge to edge.
+    `background`: a picture of the run's store that the drawing covers from edge to edge.
     """
 
     title: str
     svg: str
     note: str = ""
-    over: Image | None = None
+    background: Image | None = None
 
 
 # --- behaviour, as protocols ------------------------------------------------------------
@@ -431,29 +431,29 @@ class ToolFormat(Protocol):
     name: str
     calls_in_text: bool
 
-    def open(
+    def render_opening(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
         """Return the messages that open the conversation, and the tools for the request."""
         ...
 
-    def more(
+    def render_turn(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
         """Return the messages of a later turn, and the tools to add for those that appear in it."""
         ...
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
+    def parse_reply(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
         """Parse the calls in a reply."""
         ...
 
-    def answer(
+    def render_results(
         self, reply: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
     ) -> tuple[Message, ...]:
         """Return the reply and its results as the messages that continue the conversation."""
         ...
 
-    def write(self, calls: Sequence[Call], /) -> Reply:
+    def render_calls(self, calls: Sequence[Call], /) -> Reply:
         """Return the reply in which a flawless model would make these calls."""
         ...
 

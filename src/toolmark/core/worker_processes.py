@@ -197,5 +197,5 @@ def _describe_exit(code: int) -> str:
     names = {int(known): known.name for known in signal.Signals}
     return (
         f"was ended by {names.get(-code, f'signal {-code}')}; was memory short? Run it again: what "
-        "is made is kept"
+        "is made is stored"
     )

@@ -57,15 +57,15 @@ class CassetteHeader(_Line, frozen=True, tag="suite"):
 class EpisodeStart(_Line, frozen=True, tag="episode"):
     """The first line of an episode: its task, and what its environment is.
 
-    `needed` is the digest of the states that it started from. `instance` is the digest of the
-    task's content, since generated tasks have equal ids in every run.
+    `needed_states_sha256` is the digest of the states that it started from. `task_content_sha256`
+    is the digest of the task's content, since generated tasks have equal ids in every run.
     """
 
     task: str
-    needed: str = ""
-    instance: str = ""
+    needed_states_sha256: str = ""
+    task_content_sha256: str = ""
     max_parallel_calls: int = 1
-    workspace: bool = False
+    has_workspace: bool = False
 
 
 class Opening(_Line, frozen=True, tag="opening"):

@@ -62,7 +62,7 @@ class Graph(Struct, frozen=True):
 
     target: str
     nodes: tuple[Node, ...]
-    given: dict[str, int]
+    known_values: dict[str, int]
 
 
 class ArgumentFault(Struct, frozen=True):
@@ -81,7 +81,7 @@ class GraphIndex:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.nodes = {node.function: node for node in graph.nodes}
-        self.values = dict(graph.given)
+        self.values = dict(graph.known_values)
         self.values.update((node.function, node.output.value) for node in graph.nodes)
 
     def has_true_inputs(self, node: Node, inputs: Mapping[str, int]) -> bool:
@@ -100,7 +100,7 @@ class GraphIndex:
             for x in node.inputs:
                 if x.source in needed:
                     consumers[x.source].append(name)
-                elif x.source not in self.graph.given:
+                elif x.source not in self.graph.known_values:
                     return []
         rounds: list[list[Node]] = []
         ready = [name for name, count in waiting.items() if count == 0]
@@ -197,7 +197,7 @@ class FunctionGraphEnvironment(Environment):
         self.index = GraphIndex(read_graph(task))
         self.known_values: dict[str, int] | None = None
         if task.axes.get("protocol") == "restate":
-            self.known_values = dict(self.index.graph.given)
+            self.known_values = dict(self.index.graph.known_values)
         taken = set(self.index.values.values())
         self.unused_values = [
             value for value in range(MIN_VALUE, MAX_VALUE + 1) if value not in taken

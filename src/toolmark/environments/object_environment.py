@@ -73,9 +73,9 @@ class EpisodeObjects:
             return failed_outcome(str(error))
 
 
-def failed_outcome(why: str) -> CallOutcome:
+def failed_outcome(reason: str) -> CallOutcome:
     """Return the outcome of a failed call."""
-    return CallOutcome(f"Error during execution: {why}", is_error=True)
+    return CallOutcome(f"Error during execution: {reason}", is_error=True)
 
 
 def value_text(value: Any) -> str:

@@ -128,10 +128,10 @@ class PageCorpus:
             return FetchOutcome(error="the server answered with status 404")
         return FetchOutcome(content=json_codec.escape_surrogates(found.html))
 
-    def _make_hit(self, i: int, wanted: Sequence[str]) -> SearchHit:
+    def _make_hit(self, i: int, keywords: Sequence[str]) -> SearchHit:
         text, low = self._texts[i], self._lower_texts[i]
         first = len(low)
-        for word in wanted:  # search only before the first match so far
+        for word in keywords:  # search only before the first match so far
             position = low.find(word, 0, first + len(word) - 1)
             first = position if position >= 0 else first
         start = max(0, first - _SNIPPET_CHARS // 4) if first < len(low) else 0
@@ -154,11 +154,11 @@ class _BM25Index:
         )
         self._ranked.index([words or [""] for words in texts], show_progress=False)
 
-    def best_matches(self, wanted: list[str]) -> list[int]:
+    def best_matches(self, keywords: list[str]) -> list[int]:
         """Return the indices of the texts that have any of the words, best first."""
-        if not wanted:
+        if not keywords:
             return []
-        scores: NDArray[np.float64] = np.round(self._ranked.get_scores(wanted), _SCORE_DIGITS)
+        scores: NDArray[np.float64] = np.round(self._ranked.get_scores(keywords), _SCORE_DIGITS)
         if np.count_nonzero(scores) > MAX_HITS:  # ties with the last hit stay
             scores[scores < np.partition(scores, -MAX_HITS)[-MAX_HITS]] = 0
         holding = np.flatnonzero(scores)

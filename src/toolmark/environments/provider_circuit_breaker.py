@@ -56,17 +56,17 @@ class ProviderCircuitBreaker:
                 f"the search provider {self.name} is given up: {self._reason}"
             )
 
-    async def wait_before_retry(self, n_waits: int, wait_s: float, why: str) -> None:
+    async def wait_before_retry(self, n_waits: int, wait_s: float, reason: str) -> None:
         """Wait `wait_s` seconds before a question is asked again.
 
         `n_waits` is the number of earlier waits of this question. Raises ToolEnvironmentError as
         soon as the provider is given up.
         """
         if n_waits >= MAX_WAITS_UNANSWERED and not self._has_answered:
-            self._trip(f"it never answered; {why}")
+            self._trip(f"it never answered; {reason}")
         self.raise_if_tripped()
         waits, token = _WAITS.get({}), object()
-        waits[token] = f"{self.name}, {why}"
+        waits[token] = f"{self.name}, {reason}"
         try:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._tripped.wait(), wait_s)
@@ -74,13 +74,13 @@ class ProviderCircuitBreaker:
             del waits[token]
         self.raise_if_tripped()
 
-    def record_failure(self, why: str) -> ToolEnvironmentError:
+    def record_failure(self, reason: str) -> ToolEnvironmentError:
         """Return the error to raise for a question that failed after all retries."""
         self._n_failed += 1
         if self._n_failed >= MAX_FAILED_QUESTIONS:
-            self._trip(f"{MAX_FAILED_QUESTIONS} searches in a row in vain; {why}")
-        return ToolEnvironmentError(f"the search provider {self.name}: {why}")
+            self._trip(f"{MAX_FAILED_QUESTIONS} searches in a row in vain; {reason}")
+        return ToolEnvironmentError(f"the search provider {self.name}: {reason}")
 
-    def _trip(self, why: str) -> None:
-        self._reason = self._reason or why
+    def _trip(self, reason: str) -> None:
+        self._reason = self._reason or reason
         self._tripped.set()

@@ -81,7 +81,7 @@ class _Answer(NamedTuple):
 class RecordedEnvironment(DelegatingEnvironment):
     """One episode: answered from recordings as long as they have the answers, then live.
 
-    Every answer is kept as it is recorded, with a placeholder for the workspace, and given to the
+    Every answer is stored as it is recorded, with a placeholder for the workspace, and given to the
     model with the path that the model knows. Without recordings that is the path of the live
     workspace, else `folder`.
     """
@@ -106,7 +106,7 @@ class RecordedEnvironment(DelegatingEnvironment):
             start = recordings[0].start
             self._recordings = [each for each in recordings if _are_similar(each.start, start)]
             self.max_parallel_calls = start.max_parallel_calls
-            self.workspace = folder if start.workspace else None
+            self.workspace = folder if start.has_workspace else None
         self._to_recorded = _path_replacements(self.workspace, WORKSPACE_PLACEHOLDER)
 
     # --- abilities
@@ -345,7 +345,7 @@ def value_digest(value: Any) -> str:
 
 
 def _are_similar(one: EpisodeStart, other: EpisodeStart) -> bool:
-    return replace(one, instance=other.instance) == other
+    return replace(one, task_content_sha256=other.task_content_sha256) == other
 
 
 def _path_replacements(folder: Path | None, new: str) -> dict[str, str]:

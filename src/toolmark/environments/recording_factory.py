@@ -53,7 +53,9 @@ class RecordingFactory(DelegatingFactory):
         header: CassetteHeader | None = None,
     ) -> None:
         if live_factory is None and mode != "replay":
-            raise UsageError(f"mode {mode!r} needs a site to record; without one use 'replay'")
+            raise UsageError(
+                f"mode {mode!r} needs an environment to record; without one use 'replay'"
+            )
         super().__init__(*([] if live_factory is None else [live_factory]))
         self.live_factory = live_factory
         self.cassette = cassette
@@ -119,8 +121,8 @@ class RecordingFactory(DelegatingFactory):
         found = [
             each
             for each in self.cassette.recordings(episode.task.id)
-            if each.start.needed == episode.needed_digest
-            and (self.instance is None or each.start.instance == episode.instance_digest)
+            if each.start.needed_states_sha256 == episode.needed_digest
+            and (self.instance is None or each.start.task_content_sha256 == episode.instance_digest)
         ]
         complete = [each for each in found if each.final_state is not None]
         found = complete or found
@@ -132,7 +134,7 @@ class RecordingFactory(DelegatingFactory):
         """Return the reason why there is no recording to follow."""
         path, id = self.cassette.path, episode.task.id
         headers = ", ".join(map(str, self.cassette.headers))
-        instances = {each.start.instance for each in self.cassette.recordings(id)}
+        instances = {each.start.task_content_sha256 for each in self.cassette.recordings(id)}
         if instances and self.instance is not None and episode.instance_digest not in instances:
             note = f" (it holds {headers})" if headers else ""
             return (

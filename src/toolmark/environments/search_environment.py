@@ -140,10 +140,10 @@ def join_query_parts(*parts: str) -> str:
 class SearchEnvironment(Environment):
     """One episode on the web. Without `snippets` a hit is a title and an address only.
 
-    With `parted` the search tool takes its query in parts, as `search_tools(parted=True)` describes
-    it. With `official` unusual arguments have the effects of BFCL V4: max_results slices a list as
-    in Python, and only lower-case schemes are known. Otherwise null counts as left out, and an
-    error says what is expected.
+    With `takes_parts` the search tool takes its query in parts, as `search_tools(parted=True)`
+    describes it. With `official_wording` unusual arguments have the effects of BFCL V4: max_results
+    slices a list as in Python, and only lower-case schemes are known. Otherwise null counts as left
+    out, and an error says what is expected.
     """
 
     def __init__(
@@ -152,14 +152,14 @@ class SearchEnvironment(Environment):
         engine: SearchEngine,
         *,
         snippets: bool,
-        parted: bool = False,
-        official: bool = False,
+        takes_parts: bool = False,
+        official_wording: bool = False,
     ) -> None:
         self.offered_tools = offered_tools
         self.engine = engine
         self.snippets = snippets
-        self.parted = parted
-        self.official = official
+        self.takes_parts = takes_parts
+        self.official_wording = official_wording
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools; they never change."""
@@ -171,7 +171,7 @@ class SearchEnvironment(Environment):
 
     async def _call_outcome(self, call: Call) -> CallOutcome:
         tools: dict[str, Callable[..., Awaitable[Any]]] = {
-            SEARCH_TOOL: self._search_by_parts if self.parted else self._search,
+            SEARCH_TOOL: self._search_by_parts if self.takes_parts else self._search,
             FETCH_TOOL: self._fetch,
         }
         tool = tools.get(call.name)
@@ -182,7 +182,7 @@ class SearchEnvironment(Environment):
         tool_arguments = parse_arguments(call)
         if isinstance(tool_arguments, CallOutcome):
             return tool_arguments
-        if not self.official:
+        if not self.official_wording:
             tool_arguments = {
                 name: value for name, value in tool_arguments.items() if value is not None
             }
@@ -195,7 +195,7 @@ class SearchEnvironment(Environment):
     async def _search(
         self, keywords: Any, max_results: Any = DEFAULT_MAX_RESULTS, region: Any = NO_REGION
     ) -> Any:
-        most = max_results if self.official else _require_count(max_results)
+        most = max_results if self.official_wording else _require_count(max_results)
         region = NO_REGION if region is None else region
         found = await self.engine.find(
             _require_text(keywords, "keywords"), _require_text(region, "region")
@@ -221,7 +221,7 @@ class SearchEnvironment(Environment):
 
     async def _fetch(self, url: Any, mode: Any = "raw") -> Any:
         scheme = _require_text(url, "url")[: len(URL_SCHEMES[-1])]
-        if not (scheme if self.official else scheme.lower()).startswith(URL_SCHEMES):
+        if not (scheme if self.official_wording else scheme.lower()).startswith(URL_SCHEMES):
             raise ValueError(f"Invalid URL: {url}")
         outcome = await self.engine.fetch(url)
         if outcome.error:
@@ -232,8 +232,8 @@ class SearchEnvironment(Environment):
             return _fetch_error(url, str(error))
 
 
-def _fetch_error(url: str, why: str) -> dict[str, str]:
-    return {"error": f"An error occurred while fetching {url}: {why}"}
+def _fetch_error(url: str, reason: str) -> dict[str, str]:
+    return {"error": f"An error occurred while fetching {url}: {reason}"}
 
 
 def _convert_page(content: str, mode: Any) -> str:

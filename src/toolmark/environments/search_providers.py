@@ -84,16 +84,16 @@ class SearchRequest(NamedTuple):
 class Provider(NamedTuple):
     """A search provider. `variable` is the environment variable with its key.
 
-    `ask` makes the request from keywords, region and key. `read` returns the outcome, or a text
-    with the reason to ask again. It raises json_codec.InvalidJson for a body that is not JSON and
-    msgspec.ValidationError for JSON that is not a search result.
+    `build_request` makes the request from keywords, region and key. `parse_answer` returns the
+    outcome, or a text with the reason to ask again. It raises json_codec.InvalidJson for a body
+    that is not JSON and msgspec.ValidationError for JSON that is not a search result.
     """
 
     name: str
     variable: str
-    ask: Callable[[str, str, str], SearchRequest]
+    build_request: Callable[[str, str, str], SearchRequest]
     headers: Callable[[str], Mapping[str, str]]
-    read: Callable[[bytes], SearchOutcome | str]
+    parse_answer: Callable[[bytes], SearchOutcome | str]
 
 
 # --- each of them -----------------------------------------------------------------------
@@ -306,7 +306,7 @@ class WebEngine:
         )
 
     async def _search_with_retries(self, keywords: str, region: str) -> SearchOutcome:
-        question = self.provider.ask(keywords, region, self.key)
+        question = self.provider.build_request(keywords, region, self.key)
         self.circuit_breaker.raise_if_tripped()
         for tries, wait_s in enumerate(self.waits_s):
             found = await self._ask_once(question)
@@ -330,7 +330,7 @@ class WebEngine:
             return f"status {answer.status}"
         refused = SearchOutcome(error=SEARCH_FAILED) if answer.status >= 400 else None
         try:
-            found = self.provider.read(answer.body)
+            found = self.provider.parse_answer(answer.body)
         except json_codec.InvalidJson:
             return refused or f"status {answer.status}, a body that is no JSON"
         except msgspec.ValidationError:  # a retry may cost money, and gives the same answer

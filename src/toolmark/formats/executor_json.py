@@ -41,19 +41,19 @@ class ExecutorJsonFormat:
     def __init__(self, *, lenient: bool = True) -> None:
         self.lenient = lenient
 
-    def open(
+    def render_opening(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
         """Return the messages unchanged, and no tools."""
         return messages, ()
 
-    def more(
+    def render_turn(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
         """Return the messages unchanged, and no tools."""
         return messages, ()
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
+    def parse_reply(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
         """Parse the calls; calls that an endpoint has parsed itself are returned unchanged.
 
         A fault that comes with calls is about the items of the list that are not calls.
@@ -63,7 +63,7 @@ class ExecutorJsonFormat:
         found = parse_calls(json_codec.restore_surrogates(reply.text), lenient=self.lenient)
         return ParsedReply(calls=found.calls, fault=found.fault)
 
-    def answer(
+    def render_results(
         self, reply: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
     ) -> tuple[Message, ...]:
         """Return the calls as they were parsed, then one user message with all results.
@@ -71,14 +71,14 @@ class ExecutorJsonFormat:
         A result has the number and name of its call, with pictures in their places. A call without
         a result is named too.
         """
-        reply_message = Message(role="assistant", parts=(Text(self.write(calls).text),))
+        reply_message = Message(role="assistant", parts=(Text(self.render_calls(calls).text),))
         result_parts: list[Part] = []
         for number, call in enumerate(calls, 1):
             result = results[number - 1] if number <= len(results) else None
             result_parts += _result_parts(number, call, result)
         return reply_message, Message(role="user", parts=tuple(result_parts))
 
-    def write(self, calls: Sequence[Call], /) -> Reply:
+    def render_calls(self, calls: Sequence[Call], /) -> Reply:
         """Return the calls as JSON text; arguments that are not JSON go as a string."""
         listed = [
             {"name": json_codec.restore_surrogates(call.name), "arguments": _arguments_value(call)}

@@ -15,23 +15,23 @@ class NativeFormat:
     name = "native"
     calls_in_text = False
 
-    def open(
+    def render_opening(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
         """Return messages and tools unchanged."""
         return messages, tools
 
-    def more(
+    def render_turn(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
         """Return messages and tools unchanged."""
         return messages, tools
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
+    def parse_reply(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
         """Return the reply's own calls."""
         return ParsedReply(calls=reply.calls)
 
-    def answer(
+    def render_results(
         self, reply: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
     ) -> tuple[Message, ...]:
         """Return the assistant's message, then one tool message per result, paired by call id.
@@ -47,7 +47,7 @@ class NativeFormat:
         ]
         return reply_message, *result_messages
 
-    def write(self, calls: Sequence[Call], /) -> Reply:
+    def render_calls(self, calls: Sequence[Call], /) -> Reply:
         """Return a reply that contains the calls."""
         return Reply(calls=tuple(calls))
 

@@ -44,9 +44,9 @@ LayoutTemplate: TypeAlias = Annotated[
 class PromptVariant:
     """The axes of a prompt: the form of calls, a tag around them, docs, layout, style."""
 
-    calls: reply_parser.CallForm = "python"
-    tag: bool = False
-    docs: ToolDocForm = "json"
+    call_form: reply_parser.CallForm = "python"
+    has_tag: bool = False
+    tool_doc_form: ToolDocForm = "json"
     layout: PromptLayout = "plaintext"
     style: PromptStyle = "classic"
 
@@ -55,14 +55,14 @@ class PromptVariant:
 class PromptWording:
     """The text of a prompt.
 
-    `shapes`: how a call is written, and `kinds`: a note on types, by form of calls. `styles`: by
-    style, the sentences `persona`, `task`, `tool_call_no_tag`, `tool_call_with_tag`,
+    `call_shapes`: how a call is written, and `type_notes`: a note on types, by form of calls.
+    `styles`: by style, the sentences `persona`, `task`, `tool_call_no_tag`, `tool_call_with_tag`,
     `multiturn_behavior` and `available_tools`. `layouts`: by layout, how the sentences are
     combined.
     """
 
-    shapes: Mapping[str, str]
-    kinds: Mapping[str, str]
+    call_shapes: Mapping[str, str]
+    type_notes: Mapping[str, str]
     styles: Mapping[str, Mapping[str, StyleSentence]]
     layouts: Mapping[str, LayoutTemplate]
 
@@ -77,16 +77,17 @@ def render_system_message(
 ) -> str:
     """Compose the system message."""
     style = wording.styles[variant.style]
-    calls = style["tool_call_with_tag" if variant.tag else "tool_call_no_tag"]
+    calls = style["tool_call_with_tag" if variant.has_tag else "tool_call_no_tag"]
     return wording.layouts[variant.layout].format(
         persona=style["persona"],
         task=style["task"],
         tool_call_format=calls.format(
-            output_format=wording.shapes[variant.calls], param_types=wording.kinds[variant.calls]
+            output_format=wording.call_shapes[variant.call_form],
+            param_types=wording.type_notes[variant.call_form],
         ),
         multiturn_behavior=style["multiturn_behavior"],
         available_tools=style["available_tools"].format(
-            format=variant.docs, functions=render_docs(docs, variant.docs)
+            format=variant.tool_doc_form, functions=render_docs(docs, variant.tool_doc_form)
         ),
     )
 
@@ -120,7 +121,7 @@ class PromptFormat:
         self.wording = wording or default_wording()
         self.document_of = document_of
 
-    def open(
+    def render_opening(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
         """Put the prompt before the first system message, or add one; send no tools."""
@@ -133,22 +134,22 @@ class PromptFormat:
             remaining = messages[1:]
         return (Message(role="system", parts=(Text(text),)), *remaining), ()
 
-    def more(
+    def render_turn(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
         """Write tools that appear later before the turn's first message; send none."""
         if not tools:
             return messages, ()
-        text = render_docs([self.document_of(tool) for tool in tools], self.variant.docs)
+        text = render_docs([self.document_of(tool) for tool in tools], self.variant.tool_doc_form)
         first_text = f"{text}\n{messages[0].text}" if messages else text
         return (Message(role="user", parts=(Text(first_text),)), *messages[1:]), ()
 
-    def read(self, response: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
+    def parse_reply(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
         """Parse the calls in the text; plain words are an answer, not a fault."""
-        text = json_codec.restore_surrogates(response.text)
+        text = json_codec.restore_surrogates(reply.text)
         fault = "nothing that can be read as calls"
         try:
-            found = reply_parser.parse_reply(text, self.variant.calls, tag=self.variant.tag)
+            found = reply_parser.parse_reply(text, self.variant.call_form, tag=self.variant.has_tag)
         except reply_parser.UnreadableCalls as error:
             found, fault = [], json_codec.escape_surrogates(str(error))
         if not found:
@@ -164,11 +165,11 @@ class PromptFormat:
             )
         )
 
-    def answer(
-        self, response: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
+    def render_results(
+        self, reply: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
     ) -> tuple[Message, ...]:
         """Return the reply unchanged, and the results as one user message of JSON."""
-        reply_message = Message(role="assistant", parts=(Text(response.text),))
+        reply_message = Message(role="assistant", parts=(Text(reply.text),))
         if not results:
             return (reply_message,)
         result_rows = [
@@ -179,13 +180,13 @@ class PromptFormat:
             role="user", parts=(Text(json.dumps({"results": result_rows}, ensure_ascii=False)),)
         )
 
-    def write(self, calls: Sequence[Call], /) -> Reply:
+    def render_calls(self, calls: Sequence[Call], /) -> Reply:
         """Return the text that makes these calls.
 
         Arguments that are not a JSON object are not changed, so that broken calls stay broken.
         """
         return Reply(
             text=json_codec.escape_surrogates(
-                render_calls(calls, self.variant.calls, tag=self.variant.tag)
+                render_calls(calls, self.variant.call_form, tag=self.variant.has_tag)
             )
         )

@@ -18,7 +18,7 @@ from toolmark.language.argument_facts import Fact
 from toolmark.language.text_meaning import Meaning, parse_meaning
 from toolmark.language.value_words import MONTH_NAMES, value_words
 
-FactState: TypeAlias = Literal["kept", "lost", "unstated"]
+FactState: TypeAlias = Literal["preserved", "lost", "unstated"]
 Span: TypeAlias = tuple[int, int]
 
 
@@ -31,12 +31,14 @@ def fact_survives(written: str, spoken: str, fact: Fact) -> bool:
 
 
 def fact_state(written: str, spoken: str, fact: Fact) -> FactState:
-    """Return "kept", "lost", or "unstated" if the written text does not state the fact."""
+    """Return "preserved", "lost", or "unstated" if the written text does not state the fact."""
     stated_values = [value for value in fact.values if value_spans(written, value)]
     if not stated_values:
         return "unstated"
     dashes = bool(identifier_values(fact))
-    return "kept" if any(_is_stated(spoken, value, dashes) for value in stated_values) else "lost"
+    return (
+        "preserved" if any(_is_stated(spoken, value, dashes) for value in stated_values) else "lost"
+    )
 
 
 def _is_stated(spoken: str, value: Any, dashes: bool) -> bool:

@@ -95,15 +95,15 @@ def reply_or_error(
                 stop="malformed",
             )
         case "over_long":
-            told = describe_status(status, complaint.short_message)
-            return Reply(text="", stop="over_long", complaint=told)
+            description = describe_status(status, complaint.short_message)
+            return Reply(text="", stop="over_long", complaint=description)
     text = describe_status(status, complaint.short_message)
     match rule.kind:
         case "rate_limited":
             return RateLimited(text, answer.wait_s, status)
         case "unavailable":
             return Unavailable(text, answer.wait_s, status)
-    step = rule.step.format(key=key_name)
+    step = rule.next_step.format(key=key_name)
     if 300 <= status < 400:
         text = f"{status}: redirected to {_redirect_target(answer)}; give that address"
     elif not step and says_nothing(status, complaint.short_message):
@@ -124,7 +124,7 @@ def refused_settings(complaint: Complaint) -> frozenset[str]:
 
 
 def _redirect_target(answer: HttpResponse) -> str:
-    return answer.location.partition("?")[0] or "nowhere"
+    return answer.redirect_location.partition("?")[0] or "nowhere"
 
 
 def _parse_json(body: bytes) -> Any:

@@ -26,23 +26,23 @@ class ComplaintRule(DataRecord, frozen=True, kw_only=True):
     """The conditions under which a complaint has one meaning; all given conditions must be met.
 
     `statuses` are ranges, ends included. One of `codes` and `phrases` together must match, and one
-    of `words`. `untaken`: a phrase that says so must match. `exceeds`: the number after the first
-    phrase is not less than that after the second. If `subject` is something that a request can
-    contain, the request must have contained it. `stop` is the stop reason of the Reply, else `kind`
-    is that of the Failure. `step` says what to do.
+    of `words`. `says_unsupported`: a phrase that says so must match. `exceeds`: the number after
+    the first phrase is not less than that after the second. If `subject` is something that a
+    request can contain, the request must have contained it. `stop` is the stop reason of the Reply,
+    else `kind` is that of the Failure. `next_step` says what to do.
     """
 
-    about: str
+    description: str
     statuses: tuple[tuple[int, int], ...] = ()
     codes: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    untaken: bool = False
+    says_unsupported: bool = False
     exceeds: tuple[str, str] | None = None
     stop: RuleStop = ""
     kind: Kind | Literal[""] = ""
     subject: Subject = ""
-    step: Annotated[str, Meta(pattern=placeholders("key"))] = ""
+    next_step: Annotated[str, Meta(pattern=placeholders("key"))] = ""
 
 
 class Phrases(DataRecord, frozen=True):
@@ -56,9 +56,9 @@ class ComplaintTable(DataRecord, frozen=True, kw_only=True):
 
     statuses: dict[str, int]
     rules: tuple[ComplaintRule, ...]
-    untaken: Phrases
+    unsupported: Phrases
     out_of_range: Phrases
-    either: Phrases
+    alternatives: Phrases
     settings: dict[str, tuple[str, ...]]
     renamed: Phrases
 
@@ -125,7 +125,7 @@ def _matches(
         return False
     if rule.words and complaint.word_set.isdisjoint(rule.words):
         return False
-    if rule.untaken and not complaint.has_phrase(load_table().untaken.phrases):
+    if rule.says_unsupported and not complaint.has_phrase(load_table().unsupported.phrases):
         return False
     return rule.exceeds is None or _exceeds_number(complaint, *rule.exceeds)
 
@@ -143,8 +143,8 @@ def refused_settings(complaint: ComplaintText, param: object) -> frozenset[str]:
     complaint's separate field for the parameter.
     """
     rules_table = load_table()
-    is_refusal = complaint.has_phrase(rules_table.untaken.phrases)
-    is_exclusive = complaint.has_phrase(rules_table.either.phrases)
+    is_refusal = complaint.has_phrase(rules_table.unsupported.phrases)
+    is_exclusive = complaint.has_phrase(rules_table.alternatives.phrases)
     if is_refusal and complaint.has_phrase(rules_table.renamed.phrases):
         return frozenset(("max_tokens",))
     if isinstance(param, str) and param:

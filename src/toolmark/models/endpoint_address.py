@@ -70,7 +70,7 @@ def resolve_address(spec: str, base_url: str | None) -> EndpointAddress:
 
 def _name_prefixes() -> tuple[str, ...]:
     """Return what the name of a model can begin with."""
-    others = ("http://", "https://", "baseline/", "test/", "module:attribute")
+    others = ("http://", "https://", "baseline/", "control/", "module:attribute")
     return (*(f"{name}/" for name in providers()), *others)
 
 
@@ -124,7 +124,8 @@ def _check_query(text: str) -> str:
         or any(_SECRET_PARAMETER.search(name) for name, _ in pairs)
     ):
         raise UsageError(
-            "the query of an address looks as if it held a key, and addresses are stored: give "
+            "the query of an address looks as if it contained a key, and addresses are stored: "
+            "give "
             f"that in the provider's variable, in {OWN_KEY_VARIABLE}, or by --header"
         )
     return f"?{text}"

@@ -67,11 +67,11 @@ async def probe_endpoint(
     timeout_s: float = 60.0,
 ) -> list[Check]:
     """Probe the endpoint that `spec` names; raises UsageError if it names none."""
-    if spec.startswith(("baseline/", "test/")):
+    if spec.startswith(("baseline/", "control/")):
         raise UsageError(f"{spec} is no endpoint: there is nothing to probe")
     if user_modules.is_module_spec(spec):
         raise UsageError(
-            f"{spec} is code of your own, and doctor probes endpoints; next: try it on one task: "
+            f"{spec} is your code, and doctor probes endpoints; next: try it on one task: "
             f"toolmark run SUITE -m {spec} --limit 1"
         )
     with tempfile.TemporaryDirectory() as folder:
@@ -122,10 +122,10 @@ async def _probe_connection(model: ChatCompletionsModel) -> list[Check]:
     except Rejected as error:
         reachable = Check(name="reachable", status="ok", detail=model.public_url)
         step = f"set {model.key_name} to a key that this endpoint knows"
-        return [reachable, Check(name="key", status="fail", detail=str(error), step=step)]
+        return [reachable, Check(name="key", status="fail", detail=str(error), next_step=step)]
     except EndpointError as error:
         step = "is the server up, and is the address (it usually ends in /v1) right?"
-        return [Check(name="reachable", status="fail", detail=str(error), step=step)]
+        return [Check(name="reachable", status="fail", detail=str(error), next_step=step)]
     reachable = Check(name="reachable", status="ok", detail=model.public_url)
     if names is None:
         detail = "the endpoint does not list its models; the next probe will tell"
@@ -142,8 +142,8 @@ async def _probe_connection(model: ChatCompletionsModel) -> list[Check]:
         f"models{suggest_names(model.model, names)}"
     )
     # some servers accept names that they do not list, so this alone is not a failure
-    step = "mend the name if the next probe fails"
-    return [reachable, key, Check(name="model", status="warn", detail=detail, step=step)]
+    step = "correct the name if the next probe fails"
+    return [reachable, key, Check(name="model", status="warn", detail=detail, next_step=step)]
 
 
 async def _probe_tool_calls(model: ChatCompletionsModel) -> tuple[Check, Reply | None]:
@@ -152,16 +152,16 @@ async def _probe_tool_calls(model: ChatCompletionsModel) -> tuple[Check, Reply |
     try:
         reply = await model(request)
     except EndpointError as error:
-        return Check(name=name, status="fail", detail=str(error), step=_next_step(error)), None
+        return Check(name=name, status="fail", detail=str(error), next_step=_next_step(error)), None
     if [call.name for call in reply.calls] and reply.calls[0].name == "get_weather":
         detail = f"{reply.calls[0].name}({reply.calls[0].arguments[:80]})"
         return Check(name=name, status="ok", detail=detail), reply
     detail = f"no call came back ({reply.stop}): {reply.text[:120]!r}"
     step = (
         "switch on the server's tool parser (vLLM: --enable-auto-tool-choice and"
-        " --tool-call-parser; llama.cpp: --jinja), or use a prompt dialect"
+        " --tool-call-parser; llama.cpp: --jinja), or use --tool-format prompt"
     )
-    return Check(name=name, status="fail", detail=detail, step=step), reply
+    return Check(name=name, status="fail", detail=detail, next_step=step), reply
 
 
 async def _probe_parallel_calls(model: ChatCompletionsModel) -> Check:
@@ -170,17 +170,17 @@ async def _probe_parallel_calls(model: ChatCompletionsModel) -> Check:
     try:
         reply = await model(_make_request(text, "get_weather"))
     except EndpointError as error:
-        return Check(name=name, status="fail", detail=str(error), step=_next_step(error))
+        return Check(name=name, status="fail", detail=str(error), next_step=_next_step(error))
     if len(reply.calls) > 1:
         return Check(name=name, status="ok", detail=f"{len(reply.calls)} calls in one reply")
     detail = f"{len(reply.calls)} calls in one reply where two were asked for"
-    return Check(name=name, status="warn", detail=detail, step="expect low parallel scores")
+    return Check(name=name, status="warn", detail=detail, next_step="expect low parallel scores")
 
 
 async def _probe_dotted_names(model: ChatCompletionsModel) -> Check:
     """Try a tool name with a dot unchanged; the wire changes it unless the profile allows dots."""
     name = "dots in names"
-    dotted = model.with_profile(replace(model.profile, dots=True))
+    dotted = model.with_profile(replace(model.profile, allows_dots=True))
     try:
         reply = await dotted(
             _make_request("What is the weather in Paris? Use the tool.", "weather.get")
@@ -189,7 +189,7 @@ async def _probe_dotted_names(model: ChatCompletionsModel) -> Check:
         detail = "refused by the endpoint, so weather.get is sent as weather_get and mapped back"
         return Check(name=name, status="ok", detail=detail)
     except EndpointError as error:
-        return Check(name=name, status="warn", detail=str(error), step=_next_step(error))
+        return Check(name=name, status="warn", detail=str(error), next_step=_next_step(error))
     if any(call.name == "weather.get" for call in reply.calls):
         return Check(name=name, status="ok", detail="accepted")
     detail = "accepted, but no call came back; they are sent with _ and mapped back"
@@ -204,17 +204,17 @@ async def _probe_sampling(model: ChatCompletionsModel) -> Check:
     try:
         await model(replace(request, sampling=sampling))
     except EndpointError as error:
-        return Check(name=name, status="fail", detail=str(error), step=_next_step(error))
+        return Check(name=name, status="fail", detail=str(error), next_step=_next_step(error))
     if "temperature" in model.unsent_settings:
         omitted = " and ".join(sorted(model.unsent_settings))
         detail = f"not sent: this provider's profile leaves out {omitted}, at the model's default"
-        return Check(name=name, status="warn", detail=detail, step=_VARYING_STEP)
+        return Check(name=name, status="warn", detail=detail, next_step=_VARYING_STEP)
     if "temperature" in model.refused_settings:
         omitted = " and ".join(sorted(model.refused_settings))
         detail = (
             f"refused by the endpoint, so requests go without {omitted}, at the model's default"
         )
-        return Check(name=name, status="warn", detail=detail, step=_VARYING_STEP)
+        return Check(name=name, status="warn", detail=detail, next_step=_VARYING_STEP)
     omitted = "; top_p is refused and left out" if "top_p" in model.refused_settings else ""
     if "top_p" in model.unsent_settings:
         omitted = "; top_p is not sent: this provider's profile leaves it out"
@@ -241,7 +241,7 @@ async def _probe_image(model: ChatCompletionsModel, media: MediaStore, rng: Rand
         "suites with image input would measure guesses: does the model see, and does the server "
         "pass pictures on (llama.cpp: --mmproj)?"
     )
-    return Check(name="image", status="warn", detail=detail, step=step)
+    return Check(name="image", status="warn", detail=detail, next_step=step)
 
 
 async def _probe_audio(model: ChatCompletionsModel, media: MediaStore, rng: Random) -> Check:
@@ -258,7 +258,7 @@ async def _probe_audio(model: ChatCompletionsModel, media: MediaStore, rng: Rand
     comparison = f"the recording has {n} beeps; it said {reply.text[:120]!r}"
     detail = f"accepted, but perhaps not heard: {comparison}"
     step = "models made for speech may not count tones: try one task of a suite with speech"
-    return Check(name="audio", status="warn", detail=detail, step=step)
+    return Check(name="audio", status="warn", detail=detail, next_step=step)
 
 
 async def check_audio_input(model: Model, media: MediaStore, *, send_probe: bool) -> None:
@@ -295,9 +295,9 @@ async def _ask_about_media(
         return await model(Request(messages=(message,), sampling=_PROBE_SAMPLING))
     except Rejected as error:
         step = f"suites with {name} input cannot run on this model"
-        return Check(name=name, status="warn", detail=str(error), step=step)
+        return Check(name=name, status="warn", detail=str(error), next_step=step)
     except EndpointError as error:
-        return Check(name=name, status="warn", detail=str(error), step=_next_step(error))
+        return Check(name=name, status="warn", detail=str(error), next_step=_next_step(error))
 
 
 def _check_usage(reply: Reply) -> Check:
@@ -306,8 +306,8 @@ def _check_usage(reply: Reply) -> Check:
         detail = f"{used.input} tokens in, {used.output} out in the first probe"
         return Check(name="usage", status="ok", detail=detail)
     detail = "the endpoint does not count tokens"
-    step = "a run will say that no tokens were told"
-    return Check(name="usage", status="warn", detail=detail, step=step)
+    step = "a run will show no token counts"
+    return Check(name="usage", status="warn", detail=detail, next_step=step)
 
 
 def _make_request(text: str, tool: str) -> Request:

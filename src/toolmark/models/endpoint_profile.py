@@ -13,18 +13,19 @@ from toolmark.models.audio_encoding import AudioFormat
 class EndpointProfile(DataRecord, frozen=True, kw_only=True):
     """What an endpoint accepts; the defaults are what every known server accepts.
 
-    `dots`: function names may contain dots. `limit`: the field that limits the reply. `media`: a
-    tool message may contain images and audio; else they follow in a user message. `without`: the
-    settings of Sampling that are never sent, by their names there. `audio`: how WAV is sent.
-    `lists`: the endpoint lists its models to the key that is sent with a request.
+    `allows_dots`: function names may contain dots. `token_limit_field`: the field that limits the
+    reply. `takes_media_in_results`: a tool message may contain images and audio; else they follow
+    in a user message. `unsent_settings`: the settings of Sampling that are never sent, by their
+    names there. `audio_form`: how WAV is sent. `lists_models`: the endpoint lists its models to the
+    key that is sent with a request.
     """
 
-    dots: bool = False
-    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    media: bool = False
-    without: tuple[str, ...] = ()
-    audio: AudioFormat = "wav"
-    lists: bool = True
+    allows_dots: bool = False
+    token_limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    takes_media_in_results: bool = False
+    unsent_settings: tuple[str, ...] = ()
+    audio_form: AudioFormat = "wav"
+    lists_models: bool = True
 
 
 DEFAULT_PROFILE = EndpointProfile()
@@ -32,6 +33,6 @@ DEFAULT_PROFILE = EndpointProfile()
 
 def adapt_profile(profile: EndpointProfile, refused: frozenset[str]) -> EndpointProfile:
     """Return the profile of an endpoint that has refused these settings too."""
-    without = {*profile.without, *(refused - {"max_tokens"})}
-    limit = "max_completion_tokens" if "max_tokens" in refused else profile.limit
-    return replace(profile, limit=limit, without=tuple(sorted(without)))
+    without = {*profile.unsent_settings, *(refused - {"max_tokens"})}
+    limit = "max_completion_tokens" if "max_tokens" in refused else profile.token_limit_field
+    return replace(profile, token_limit_field=limit, unsent_settings=tuple(sorted(without)))

@@ -46,15 +46,15 @@ _IDLE_TIMEOUT_S = 4.0
 class HttpResponse(NamedTuple):
     """A complete response: the body, the time to its last byte, and two headers.
 
-    `ended` is False for a complaint of which only the beginning was read.
+    `is_complete` is False for a complaint of which only the beginning was read.
     """
 
     status: int
     body: bytes
     latency_s: float
     wait_s: float | None = None
-    location: str = ""
-    ended: bool = True
+    redirect_location: str = ""
+    is_complete: bool = True
 
 
 class HttpClient:

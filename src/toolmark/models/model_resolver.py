@@ -105,7 +105,7 @@ def make_endpoint_model(
         name=secrets.mask_model_spec(
             spec if endpoint_address.is_provider_spec(spec) else location.name
         ),
-        wire_profile=replace(provider_table.profile_for_url(location.url), audio=audio),
+        wire_profile=replace(provider_table.profile_for_url(location.url), audio_form=audio),
     )
 
 
@@ -115,6 +115,6 @@ def public_model_address(spec: str, base_url: str | None) -> str:
     OPENAI_BASE_URL is used. The address never contains credentials, and what looks like a key in
     its path is masked. Raises UsageError.
     """
-    if spec.startswith(("baseline/", "test/")) or user_modules.is_module_spec(spec):
+    if spec.startswith(("baseline/", "control/")) or user_modules.is_module_spec(spec):
         return ""
     return secrets.mask_address(endpoint_address.resolve_address(spec, base_url).url)

@@ -26,7 +26,7 @@ class Provider(DataRecord, frozen=True):
 class HostQuirks(DataRecord, frozen=True):
     """What the endpoints on these hosts accept, and why it is listed."""
 
-    about: str
+    description: str
     hosts: Annotated[tuple[HostPattern, ...], Meta(min_length=1)]
     profile: EndpointProfile
 

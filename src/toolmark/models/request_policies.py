@@ -168,8 +168,8 @@ class CacheEntry(Record, frozen=True):
     """A stored reply, with the settings that were left out of its request."""
 
     reply: Reply
-    dropped: tuple[str, ...] = ()
-    unsent: tuple[str, ...] = ()
+    refused_settings: tuple[str, ...] = ()
+    unsent_settings: tuple[str, ...] = ()
 
 
 class CachedModel(DelegatingModel):
@@ -207,9 +207,9 @@ class CachedModel(DelegatingModel):
             refused, unsent = self.model.refused_settings, self.model.unsent_settings
             _write_entry(path, CacheEntry(reply, tuple(sorted(refused)), tuple(sorted(unsent))))
             return reply
-        self._refused_in_cache |= frozenset(entry.dropped)
-        self._unsent_in_cache |= frozenset(entry.unsent)
-        return replace(entry.reply, kept=True)
+        self._refused_in_cache |= frozenset(entry.refused_settings)
+        self._unsent_in_cache |= frozenset(entry.unsent_settings)
+        return replace(entry.reply, from_cache=True)
 
     def _path(self, request: Request) -> Path:
         key = self._prefix.copy()

@@ -26,7 +26,7 @@ CATEGORIES = (*WEB_CATEGORIES, *MEMORY_CATEGORIES)
 # why the fair rule differs; a verdict that differs has the part `fair:<name>`
 CORRECTIONS = {
     "answer_field": "the answer must stand in the answer field, not only in the context",
-    "whole_words": "an answer is found where it stands alone: beside signs, not inside a number",
+    "whole_words": "an answer is found where it stands alone: next to signs, not inside a number",
     "last_reply": "the last reply is the answer, and calls in it, read or not, are none",
 }
 
@@ -81,7 +81,7 @@ def _make_verdict(
     cause, evidence = _explain_failure(task, trajectory, error_type)
     label = Label(
         cause=cause,
-        native=error_type,
+        suite_cause=error_type,
         evidence=json_codec.escape_surrogates(evidence),
         primary=True,
     )
@@ -98,7 +98,7 @@ def _official_error(truth: list[str], trajectory: Trajectory) -> str:
     last: Any = None
     for step in trajectory.steps:
         stored = _stored_reply(step)
-        if not _decodes_to_calls(stored, step, trajectory.dialect):
+        if not _decodes_to_calls(stored, step, trajectory.tool_format):
             last = stored
     if not last:
         return NO_LAST_MESSAGE
@@ -200,8 +200,8 @@ def _is_unreadable_call(task: Task, trajectory: Trajectory) -> bool:
     another notation of calls, the tool format decides.
     """
     last = trajectory.steps[-1]
-    prompt_format = prompt_formats.find_format(trajectory.dialect)
-    if prompt_format is not None and prompt_format.calls != "python" and last.fault:
+    prompt_format = prompt_formats.find_format(trajectory.tool_format)
+    if prompt_format is not None and prompt_format.call_form != "python" and last.fault:
         return True
     names = {tool.name for tool in task.tools}
     start = _final_text(trajectory).lstrip(_LEADING_SIGNS)
@@ -253,7 +253,7 @@ def _explain_missed_answer(
         if not answer_matching.find_answer_fair(_state_text(trajectory.state), truth):
             return "state", f"{answered}; what the sessions before left in memory holds no answer"
         return "retrieval", f"{answered}; the memory holds the answer, but it was not retrieved"
-    return "retrieval", f"{answered}; no result held an expected answer"
+    return "retrieval", f"{answered}; no result contained an expected answer"
 
 
 def _where_answer_was_seen(truth: list[str], trajectory: Trajectory) -> str:
@@ -266,7 +266,7 @@ def _where_answer_was_seen(truth: list[str], trajectory: Trajectory) -> str:
 
 
 def _shown_texts(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
-    for message in trajectory.steps[0].said:
+    for message in trajectory.steps[0].new_messages:
         if message.role == "system":
             yield "the memory shown at the start", json_codec.restore_surrogates(message.text)
     for number, step in enumerate(trajectory.steps, 1):

@@ -264,7 +264,7 @@ def _spoil_argument(
         for parameter in arguments:
             for variant in variants(arguments, parameter):
                 fault = _find_fault(docs[name], variant, truths[index], category)
-                if fault and any(category in fault.native for category in kinds):
+                if fault and any(category in fault.error_type for category in kinds):
                     return _replace_call(calls, index, name, variant)
     return None
 

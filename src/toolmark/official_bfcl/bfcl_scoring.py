@@ -49,13 +49,13 @@ def _official_verdict(
     trajectory: Trajectory,
     decoded: reply_decoding.DecodedReply,
 ) -> Verdict:
-    parts = APPROXIMATE if decoded.approximate else {}
+    parts = APPROXIMATE if decoded.is_approximate else {}
     if fault is None:
         return Verdict(outcome="correct", value=1.0, parts=parts) if parts else CORRECT
     cause, error_type, evidence = fault
     first = Label(
         cause=fault_labels.CAUSE_OF_STOP.get(reply_decoding.single_reply(trajectory).stop, cause),
-        native=error_type,
+        suite_cause=error_type,
         evidence=json_codec.escape_surrogates(evidence[: fault_labels.MAX_EVIDENCE_CHARS]),
         primary=True,
     )
@@ -68,8 +68,8 @@ def _official_fault(
     """Return cause, official error type and evidence of a failure, None for success."""
     if task.reference is None:
         return _judge_relevance(task, decoded)
-    if decoded.native:
-        return decoded.cause, decoded.native, decoded.why
+    if decoded.error_type:
+        return decoded.cause, decoded.error_type, decoded.reason
     category, docs = prompt_formats.original_task(task).category, tool_schemas.published_docs(task)
     truth = task.reference["truth"]
     try:
@@ -92,8 +92,8 @@ def _judge_relevance(
     if "irrelevance" not in task.category:
         if decoded.calls:
             return None
-        cause: Cause = decoded.cause if decoded.native else "missing_call"
-        return cause, "relevance_error:decoder_failed", decoded.why or "no call"
+        cause: Cause = decoded.cause if decoded.error_type else "missing_call"
+        return cause, "relevance_error:decoder_failed", decoded.reason or "no call"
     if not decoded.calls:
         return None
     names = ", ".join(name for name, _ in decoded.calls)

@@ -55,7 +55,7 @@ def decode_both_ways(
     that cannot be read spoils no other. Text is decoded as Python, the only form that the official
     multi-turn prompt asks for; calls of any other tool format are taken as that format read them.
     """
-    is_text = prompt_formats.is_default_text(trajectory.dialect)
+    is_text = prompt_formats.is_default_text(trajectory.tool_format)
     official_turns, fair_turns = _empty_turns(trajectory), _empty_turns(trajectory)
     for step in trajectory.steps:
         calls = [_parse_call(call) for call in step.calls]
@@ -159,12 +159,12 @@ class SourceRewriter:
     """What the official executor does to source text before it evaluates it.
 
     The name of every known method before a bracket gets its instance in front, and blanks between a
-    word and a bracket are removed, within string literals too. `side` is the part of the instance's
-    name that distinguishes model from truth; `methods` maps names to classes.
+    word and a bracket are removed, within string literals too. `instance_suffix` is the part of the
+    instance's name that distinguishes model from truth; `methods` maps names to classes.
     """
 
     id: str
-    side: str
+    instance_suffix: str
     methods: Mapping[str, str]
 
     def __call__(self, text: str) -> str:
@@ -176,7 +176,7 @@ class SourceRewriter:
         owner = self.methods.get(word)
         if owner is None:
             return word
-        instance = re.sub(r"[-./:]", "_", f"{self.side}_eval_{self.id}_{owner}_instance")
+        instance = re.sub(r"[-./:]", "_", f"{self.instance_suffix}_eval_{self.id}_{owner}_instance")
         return f"{instance}.{word}"
 
 

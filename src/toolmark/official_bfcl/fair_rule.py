@@ -73,7 +73,7 @@ def judge_fairly(
     lossless = reply_decoding.decode_without_losses(task, trajectory, decoded)
     if official_fault is None and not lossless.losses and task.item not in errata.errata().amended:
         return None, ()
-    if decoded.native and not lossless.calls:
+    if decoded.error_type and not lossless.calls:
         return official_fault, ()
     return _keep_difference(official_fault, *_match_fairly(task, decoded, lossless))
 
@@ -109,7 +109,7 @@ def _match_fairly(
             # the text as the official decoder reads it
             suffices = check(decoded.calls, fallback=alternative_kinds) is None
             return None, ("java_collection",) if suffices else (*corrections, "java_collection")
-        if fault and fault.near:
+        if fault and fault.candidates:
             fault = call_matching.check_any_pairing(docs, calls, truth)
             corrections = corrections if fault else (*corrections, "best_match")
     except OfficialCheckerError as error:
@@ -158,7 +158,7 @@ def _judge_relevance(
             f"stopped: {stop}",
         ), ("cut_off",)
     if _attempted_calls(task, trajectory):
-        return ("format", "irrelevance_error:broken_call", decoded.why), ("broken_call",)
+        return ("format", "irrelevance_error:broken_call", decoded.reason), ("broken_call",)
     return None, ()
 
 
@@ -195,7 +195,7 @@ def make_verdict(
         shown_evidence = f"{explanation}: {evidence}"[: fault_labels.MAX_EVIDENCE_CHARS]
         first = Label(
             cause=cause,
-            native=error,
+            suite_cause=error,
             evidence=json_codec.escape_surrogates(shown_evidence),
             primary=True,
         )
@@ -205,6 +205,6 @@ def make_verdict(
         : fault_labels.MAX_EVIDENCE_CHARS
     ]
     note = Label(
-        cause=cause, native=error_type, evidence=json_codec.escape_surrogates(shown_evidence)
+        cause=cause, suite_cause=error_type, evidence=json_codec.escape_surrogates(shown_evidence)
     )
     return Verdict(outcome="correct", value=1.0, parts=parts, labels=(note,))

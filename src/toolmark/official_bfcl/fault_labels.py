@@ -40,21 +40,21 @@ def label_fault(
 
     For a parallel truth without a match, the cause is that of the nearest call.
     """
-    nearest = _nearest_fault(fault, docs, calls, truth) if fault.near else fault
+    nearest = _nearest_fault(fault, docs, calls, truth) if fault.candidates else fault
     text = _describe_fault(nearest)
-    if fault.near:
-        text = f"expected call {fault.expected + 1} {fault.tool} has no match; nearest: {text}"
-    return _find_cause(nearest, docs), fault.native, text
+    if fault.candidates:
+        text = f"expected call {fault.expected_call + 1} {fault.tool} has no match; nearest: {text}"
+    return _find_cause(nearest, docs), fault.error_type, text
 
 
 def _find_cause(
     fault: call_matching.MatchFault, docs: Sequence[call_matching.FunctionDoc]
 ) -> Cause:
-    group, _, kind = fault.native.partition(":")
+    group, _, kind = fault.error_type.partition(":")
     if kind == "wrong_count":
-        return "missing_call" if fault.got < fault.want else "extra_call"
+        return "missing_call" if fault.value < fault.accepted_values else "extra_call"
     if kind == "wrong_func_name":
-        known = any(doc["name"] == fault.got for doc in docs)
+        known = any(doc["name"] == fault.value for doc in docs)
         return "wrong_tool" if known else "unknown_tool"
     if group == "type_error":
         return "wrong_type"
@@ -62,21 +62,22 @@ def _find_cause(
 
 
 def _describe_fault(fault: call_matching.MatchFault) -> str:
-    _, _, kind = fault.native.partition(":")
+    _, _, kind = fault.error_type.partition(":")
     if kind == "wrong_count":
-        return f"{fault.got} calls, expected {fault.want}"
-    where = f"call {fault.call + 1} {fault.tool}"
+        return f"{fault.value} calls, expected {fault.accepted_values}"
+    where = f"call {fault.call_index + 1} {fault.tool}"
     if kind == "wrong_func_name":
-        return f"{where}: expected {fault.want}"
+        return f"{where}: expected {fault.accepted_values}"
     where = f"{where}: {fault.parameter}"
     if kind.startswith("missing_"):
-        return f"{where} is missing, expected one of {_format_value(fault.want)}"
+        return f"{where} is missing, expected one of {_format_value(fault.accepted_values)}"
     if kind == "unexpected_param":
         return (
-            f"{where} = {_format_value(fault.got)} is not expected; known: "
-            f"{_format_value(fault.want)}"
+            f"{where} = {_format_value(fault.value)} is not expected; known: "
+            f"{_format_value(fault.accepted_values)}"
         )
-    return f"{where} = {_format_value(fault.got)}, expected one of {_format_value(fault.want)}"
+    accepted_values = _format_value(fault.accepted_values)
+    return f"{where} = {_format_value(fault.value)}, expected one of {accepted_values}"
 
 
 def _format_value(value: Any) -> str:
@@ -94,15 +95,15 @@ def _nearest_fault(
     truth: Sequence[call_matching.ExpectedCall],
 ) -> call_matching.MatchFault:
     """Return the nearest fault: prefer calls that match no other truth, then the right tool."""
-    others = [t for i, t in enumerate(truth) if i != fault.expected]
+    others = [t for i, t in enumerate(truth) if i != fault.expected_call]
 
     def distance(near: call_matching.MatchFault) -> tuple[bool, bool, bool]:
-        fits_other = any(_matches(docs, calls[near.call], other) for other in others)
-        name = near.native.endswith(":wrong_func_name")
-        known = name and any(doc["name"] == near.got for doc in docs)
+        fits_other = any(_matches(docs, calls[near.call_index], other) for other in others)
+        name = near.error_type.endswith(":wrong_func_name")
+        known = name and any(doc["name"] == near.value for doc in docs)
         return fits_other, name, known
 
-    return min(fault.near, key=distance)
+    return min(fault.candidates, key=distance)
 
 
 def _matches(

@@ -48,7 +48,7 @@ def add_format_labels(
     explains the failure, the first label's cause is `format`. Structured calls, text in Java or
     JavaScript and entries without calls in their truth are unchanged.
     """
-    prompt_format = prompt_formats.find_format(trajectory.dialect)
+    prompt_format = prompt_formats.find_format(trajectory.tool_format)
     failed = any(verdict.outcome == "incorrect" for verdict in verdicts.values())
     is_foreign = task.category in tool_schemas.LANGUAGES
     if (
@@ -66,7 +66,7 @@ def add_format_labels(
 def _add_labels(verdict: Verdict, labels: tuple[Label, ...]) -> Verdict:
     if verdict.outcome == "correct" or not labels:
         return verdict
-    parts = {label.native: 1.0 for label in labels}
+    parts = {label.suite_cause: 1.0 for label in labels}
     all_labels = (*(_explain_cause(label, labels) for label in verdict.labels), *labels)
     return msgspec.structs.replace(verdict, parts=verdict.parts | parts, labels=all_labels)
 
@@ -83,7 +83,7 @@ def _explain_cause(label: Label, modes: Iterable[Label]) -> Label:
         return label
     for mode in modes:
         explained = _EXPLAINED_CAUSES.get(
-            mode.native.removeprefix("format:"), ("missing_call", "format")
+            mode.suite_cause.removeprefix("format:"), ("missing_call", "format")
         )
         if label.cause in explained:
             return msgspec.structs.replace(label, cause="format")
@@ -120,20 +120,24 @@ def find_failure_modes(
 
 def _make_label(mode: str, evidence: str) -> Label:
     return Label(
-        cause="format", native=f"format:{mode}", evidence=json_codec.escape_surrogates(evidence)
+        cause="format",
+        suite_cause=f"format:{mode}",
+        evidence=json_codec.escape_surrogates(evidence),
     )
 
 
 def _is_readable(text: str, prompt_format: PromptVariant) -> bool:
     try:
-        return bool(reply_parser.parse_reply(text, prompt_format.calls, tag=prompt_format.tag))
+        return bool(
+            reply_parser.parse_reply(text, prompt_format.call_form, tag=prompt_format.has_tag)
+        )
     except reply_parser.UnreadableCalls:
         return False
 
 
 def _unknown_type_labels(prompt_format: PromptVariant, text: str) -> str:
     """Name the type labels that the form does not have; such values stay text."""
-    if prompt_format.calls not in ("verbose_xml", "concise_xml"):
+    if prompt_format.call_form not in ("verbose_xml", "concise_xml"):
         return ""
     type_labels = (one or two for one, two in _TYPE_ATTRIBUTE.findall(text))
     unknown = sorted({label for label in type_labels if label not in xml_calls.TYPE_LABELS})
@@ -142,8 +146,8 @@ def _unknown_type_labels(prompt_format: PromptVariant, text: str) -> str:
 
 def _repeated_sections(prompt_format: PromptVariant, text: str) -> str:
     """Report calls in sections of their own; only the first section is read."""
-    sections = [f"<{CALL_TAG}>"] if prompt_format.tag else []
-    if prompt_format.calls in ("verbose_xml", "concise_xml"):
+    sections = [f"<{CALL_TAG}>"] if prompt_format.has_tag else []
+    if prompt_format.call_form in ("verbose_xml", "concise_xml"):
         sections.append("<functions>")
     for section in sections:
         if text.count(section) > 1:
@@ -163,9 +167,9 @@ def _candidate_repairs(prompt_format: PromptVariant, text: str) -> Iterator[tupl
     yield "plain quotes", text.translate(str.maketrans("“”„‘’", '"""\'\''))
     yield "backslashes before quotes left out", _ESCAPED_QUOTES.sub(r"\1", text)
     yield "entities written as characters", _unescape_entities(text)
-    if prompt_format.calls == "python":
+    if prompt_format.call_form == "python":
         yield "line breaks written as \\n", text.replace("\n", "\\n")
-    elif prompt_format.calls == "json":
+    elif prompt_format.call_form == "json":
         yield "JSON quotes and words", _python_list_to_json(text)
         yield "backslashes doubled", re.sub(r"\\(?![\"\\/bfnrtu])", r"\\\\", text)
     else:
@@ -216,8 +220,8 @@ def _unclosed_tag(text: str) -> str:
 def _other_format(prompt_format: PromptVariant, text: str) -> str:
     """Name another form in which the text does contain calls."""
     for calls in prompt_formats.CALL_FORMS:
-        for tag in (prompt_format.tag, not prompt_format.tag):
-            other_format = replace(prompt_format, calls=calls, tag=tag)
+        for tag in (prompt_format.has_tag, not prompt_format.has_tag):
+            other_format = replace(prompt_format, call_form=calls, has_tag=tag)
             if other_format != prompt_format and _holds_calls(text, other_format):
                 return f"reads as {calls}{' inside a tag' if tag else ' without a tag'}"
     return ""
@@ -225,7 +229,7 @@ def _other_format(prompt_format: PromptVariant, text: str) -> str:
 
 def _holds_calls(text: str, prompt_format: PromptVariant) -> bool:
     try:
-        decoded = reply_parser.parse_reply(text, prompt_format.calls, tag=prompt_format.tag)
+        decoded = reply_parser.parse_reply(text, prompt_format.call_form, tag=prompt_format.has_tag)
     except reply_parser.UnreadableCalls:
         return False
     return bool(decoded) and all(name for name, _ in decoded)

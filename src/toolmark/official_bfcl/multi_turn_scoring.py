@@ -89,13 +89,13 @@ def _ending_label(
     n_planned = len(check.rewritten_truth)
     if trajectory.ending == "over_long":
         text = f"the conversation outgrew the model in turn {len(model_turns)} of {n_planned}"
-        return Label(cause="over_long", native=INFERENCE_ERROR, evidence=text, primary=True)
+        return Label(cause="over_long", suite_cause=INFERENCE_ERROR, evidence=text, primary=True)
     if len(model_turns) != n_planned:
         text = (
             f"stopped in turn {len(model_turns)} of {n_planned}, after {len(trajectory.steps)} "
             "replies"
         )
-        return Label(cause="over_limit", native=FORCE_TERMINATED, evidence=text, primary=True)
+        return Label(cause="over_limit", suite_cause=FORCE_TERMINATED, evidence=text, primary=True)
     return None
 
 
@@ -115,8 +115,8 @@ def _fault_labels(
     if found:
         text = f"{text}; {found[1]}"
     first = Label(
-        cause=_CAUSE_OF_ERROR[fault.native],
-        native=fault.native,
+        cause=_CAUSE_OF_ERROR[fault.error_type],
+        suite_cause=fault.error_type,
         evidence=_cut_evidence(text),
         primary=primary,
     )
@@ -124,10 +124,10 @@ def _fault_labels(
 
 
 def _first_divergence(
-    check: TruthCheck, made_calls: Sequence[ExecutableCall], expected: Sequence[ExecutableCall]
+    check: TruthCheck, predicted_calls: Sequence[ExecutableCall], expected: Sequence[ExecutableCall]
 ) -> tuple[Cause, str] | None:
     """Return the first expected call that was not made, else the first superfluous one."""
-    remaining = list(made_calls)
+    remaining = list(predicted_calls)
     for call in expected:
         index = next((i for i, x in enumerate(remaining) if _is_same_call(x, call)), None)
         if index is not None:
@@ -148,13 +148,13 @@ def _first_divergence(
         )
     if not remaining:
         index = next(
-            (i for i, (x, y) in enumerate(zip(made_calls, expected, strict=True)) if x != y), 0
+            (i for i, (x, y) in enumerate(zip(predicted_calls, expected, strict=True)) if x != y), 0
         )
         return (
             "drift",
             (
                 f"first divergence: call {index + 1} is "
-                f"{executable_calls.format_call(made_calls[index])}, out of order"
+                f"{executable_calls.format_call(predicted_calls[index])}, out of order"
             ),
         )
     unknown = next((call for call in remaining if call.name not in check.methods), None)
@@ -169,21 +169,21 @@ def _first_divergence(
     )
 
 
-def _argument_cause(made_call: ExecutableCall, expected: ExecutableCall) -> Cause:
-    if made_call.error:
+def _argument_cause(predicted_call: ExecutableCall, expected: ExecutableCall) -> Cause:
+    if predicted_call.error:
         return "format"
-    if set(expected.arguments) - set(made_call.arguments):
+    if set(expected.arguments) - set(predicted_call.arguments):
         return "missing_argument"
-    if set(made_call.arguments) - set(expected.arguments):
+    if set(predicted_call.arguments) - set(expected.arguments):
         return "unexpected_argument"
     return "wrong_value"
 
 
-def _is_same_call(made_call: ExecutableCall, expected: ExecutableCall) -> bool:
+def _is_same_call(predicted_call: ExecutableCall, expected: ExecutableCall) -> bool:
     return (
-        made_call.name == expected.name
-        and not made_call.error
-        and made_call.arguments == expected.arguments
+        predicted_call.name == expected.name
+        and not predicted_call.error
+        and predicted_call.arguments == expected.arguments
     )
 
 

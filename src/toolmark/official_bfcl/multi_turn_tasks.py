@@ -117,7 +117,7 @@ def _make_task(category: str, line: bytes, truth: bytes, root: Path) -> Task:
         raise DataError(f"BFCL_v4_{category}.json: {line[:60]!r}...: {error}") from None
     if answer.id != entry.id:
         raise DataError(f"BFCL_v4_{category}.json: {entry.id} is paired with answer {answer.id}")
-    offered, held_back = _split_tools(root, entry)
+    offered, withheld_tools = _split_tools(root, entry)
     limit: int = official_data.read_constants(root / _PROMPTS_FILE)["MAXIMUM_STEP_LIMIT"]
     involved = entry.involved_classes
     return Task(
@@ -126,7 +126,7 @@ def _make_task(category: str, line: bytes, truth: bytes, root: Path) -> Task:
         suite="bfcl",
         category=category,
         turns=tuple(
-            _make_turn(root, messages, held_back.get(index, ()))
+            _make_turn(root, messages, withheld_tools.get(index, ()))
             for index, messages in enumerate(entry.question)
         ),
         tools=offered,
@@ -159,7 +159,7 @@ def _make_turn(
 def _split_tools(root: Path, entry: _Entry) -> tuple[tuple[Tool, ...], dict[int, tuple[Tool, ...]]]:
     """Return the tools offered from the start, and those withheld until a later turn."""
     offered = [tool for name in entry.involved_classes for tool in read_class_tools(root, name)]
-    held_back: dict[int, tuple[Tool, ...]] = {}
+    withheld_tools: dict[int, tuple[Tool, ...]] = {}
     for turn, names in entry.missed_function.items():
         withheld = []
         for name in names:
@@ -168,8 +168,8 @@ def _split_tools(root: Path, entry: _Entry) -> tuple[tuple[Tool, ...], dict[int,
                 raise DataError(f"{entry.id}: holds back {name!r}, which no class offers")
             offered.remove(tool)
             withheld.append(_remove_language_hint(tool))
-        held_back[int(turn)] = tuple(withheld)
-    return tuple(offered), held_back
+        withheld_tools[int(turn)] = tuple(withheld)
+    return tuple(offered), withheld_tools
 
 
 def _remove_language_hint(tool: Tool) -> Tool:

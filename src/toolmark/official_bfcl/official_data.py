@@ -18,9 +18,9 @@ from toolmark.core.errors import DataError
 from toolmark.core.records import Limits, Message, Task, Text, Turn
 from toolmark.formats.prompt_format import PromptWording
 from toolmark.official_bfcl import tool_schemas
-from toolmark.sources import pinned_archives as packages
+from toolmark.sources import pinned_archives
 
-PACKAGE = packages.Package(
+PACKAGE = pinned_archives.Package(
     name="bfcl-eval",
     version="2026.3.23",
     file="bfcl_eval-2026.3.23-py3-none-any.whl",
@@ -82,7 +82,7 @@ _truth_decoder = msgspec.json.Decoder(_GroundTruth)
 
 def fetch_wheel(folder: Path | None = None) -> Path:
     """Return the folder of the unpacked wheel; the wheel is fetched if it is missing."""
-    return packages.fetch_package(PACKAGE, folder)
+    return pinned_archives.fetch_package(PACKAGE, folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ def read_prompt_wording(root: Path) -> PromptWording:
     """Return the official prompt's sentences."""
     found = read_constants(root / _PROMPTS_FILE)
     return PromptWording(
-        shapes=found["OUTPUT_FORMAT_MAPPING"],
-        kinds=found["PARAM_TYPE_MAPPING"],
+        call_shapes=found["OUTPUT_FORMAT_MAPPING"],
+        type_notes=found["PARAM_TYPE_MAPPING"],
         styles=found["PROMPT_STYLE_TEMPLATES"],
         layouts={
             "plaintext": found["_PLAINTEXT_SYSTEM_PROMPT_TEMPLATE"],

@@ -53,7 +53,7 @@ CALL_FORMS: tuple[CallForm, ...] = ("python", "json", "verbose_xml", "concise_xm
 DOC_FORMS: tuple[ToolDocForm, ...] = ("python", "xml", "json")
 LAYOUTS: tuple[PromptLayout, ...] = ("plaintext", "markdown")
 STYLES: tuple[PromptStyle, ...] = ("classic", "experimental")
-AXES = ("calls", "tag", "docs", "layout", "style")
+AXES = ("call_form", "has_tag", "tool_doc_form", "layout", "style")
 # the categories with truths in Python, in the order of the official file
 PARENT_CATEGORIES = (
     "simple_python", "parallel", "multiple", "parallel_multiple", "live_simple", "live_multiple",
@@ -62,8 +62,8 @@ PARENT_CATEGORIES = (
 
 _IDS_FILE = "bfcl_eval/data/BFCL_v4_format_sensitivity.json"
 _FORMAT_NAME = re.compile(
-    r"ret_fmt=(?P<calls>\w+)&tool_call_tag=(?P<tag>True|False)&func_doc_fmt=(?P<docs>\w+)"
-    r"&prompt_fmt=(?P<layout>\w+)&style=(?P<style>\w+)"
+    r"ret_fmt=(?P<call_form>\w+)&tool_call_tag=(?P<has_tag>True|False)"
+    r"&func_doc_fmt=(?P<tool_doc_form>\w+)&prompt_fmt=(?P<layout>\w+)&style=(?P<style>\w+)"
 )
 
 
@@ -73,8 +73,8 @@ _FORMAT_NAME = re.compile(
 def format_name(prompt_format: PromptVariant) -> str:
     """Return the official name of a format."""
     return (
-        f"ret_fmt={prompt_format.calls}&tool_call_tag={prompt_format.tag}&func_doc_fmt={prompt_format.docs}"
-        f"&prompt_fmt={prompt_format.layout}&style={prompt_format.style}"
+        f"ret_fmt={prompt_format.call_form}&tool_call_tag={prompt_format.has_tag}"
+        f"&func_doc_fmt={prompt_format.tool_doc_form}&prompt_fmt={prompt_format.layout}&style={prompt_format.style}"
     )
 
 
@@ -82,9 +82,9 @@ def short_label(name: str) -> str:
     """Return a short name for readers: "json, tag, xml docs"; usual layout and style left out."""
     prompt_format = all_formats()[name]
     parts = [
-        prompt_format.calls,
-        "tag" if prompt_format.tag else "no tag",
-        f"{prompt_format.docs} docs",
+        prompt_format.call_form,
+        "tag" if prompt_format.has_tag else "no tag",
+        f"{prompt_format.tool_doc_form} docs",
     ]
     parts += [prompt_format.layout] if prompt_format.layout != "plaintext" else []
     return ", ".join(parts + ([prompt_format.style] if prompt_format.style != "classic" else []))
@@ -176,7 +176,7 @@ def parse_calls(task: Task, tool_format: str, text: str) -> DecodedCalls:
         case "simple_javascript":
             return javascript_calls.parse_call(add_brackets(text))
     prompt_format = find_format(tool_format) or PromptVariant()
-    return reply_parser.parse_reply(text, prompt_format.calls, tag=prompt_format.tag)
+    return reply_parser.parse_reply(text, prompt_format.call_form, tag=prompt_format.has_tag)
 
 
 def is_approximate(task: Task, tool_format: str) -> bool:
@@ -197,7 +197,7 @@ def is_approximate(task: Task, tool_format: str) -> bool:
 class OfficialPrompt(PromptFormat):
     """A prompt whose later turns and results have the official harness's wording."""
 
-    def more(
+    def render_turn(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
         """Write tools that appear later as a Python list, in front of the turn's first message."""
@@ -207,28 +207,30 @@ class OfficialPrompt(PromptFormat):
         content = "\n".join([docs_text, *(message.text for message in messages[:1])])
         return (Message(role="user", parts=(Text(content),)), *messages[1:]), ()
 
-    def read(self, said: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
+    def parse_reply(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
         """Read the calls; a reply that the official harness cannot write as source has none."""
-        text = json_codec.restore_surrogates(said.text)
+        text = json_codec.restore_surrogates(reply.text)
         try:
             python_calls.executor_strings(
-                reply_parser.parse_reply(text, self.variant.calls, tag=self.variant.tag)
+                reply_parser.parse_reply(text, self.variant.call_form, tag=self.variant.has_tag)
             )
         except reply_parser.UnreadableCalls as error:
             return ParsedReply(
                 fault=json_codec.escape_surrogates(str(error)) if looks_like_calls(text) else ""
             )
-        return super().read(said, tools)
+        return super().parse_reply(reply, tools)
 
-    def answer(
-        self, said: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
+    def render_results(
+        self, reply: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
     ) -> tuple[Message, ...]:
         """Return the reply, and the results as one message: the list as Python writes it."""
-        assistant_message = Message(role="assistant", parts=(Text(said.text),))
+        assistant_message = Message(role="assistant", parts=(Text(reply.text),))
         if not results:
             return (assistant_message,)
         found = reply_parser.parse_reply(
-            json_codec.restore_surrogates(said.text), self.variant.calls, tag=self.variant.tag
+            json_codec.restore_surrogates(reply.text),
+            self.variant.call_form,
+            tag=self.variant.has_tag,
         )
         tool_results = [
             {"role": "tool", "name": name, "content": json_codec.restore_surrogates(result.text)}
@@ -319,7 +321,7 @@ def _make_variant(task: Task, name: str, index: int, extra: dict[str, str]) -> T
         id=f"{CATEGORY}_{index}:{name}:{task.id}",
         item=task.id,
         category=CATEGORY,
-        dialect=name,
+        tool_format=name,
         axes={"format": name, **axis_levels(all_formats()[name]), **extra},
     )
 
@@ -361,7 +363,7 @@ def format_metrics(columns: Columns) -> list[Metric]:
     """
     names = list(accuracy_by_format(format_rows(columns)))
     results = [
-        Metric(short_label(name), FilteredFormula(rows=(_format_filter(name),), formula=Mean()))
+        Metric(short_label(name), FilteredFormula(filters=(_format_filter(name),), formula=Mean()))
         for name in names
     ]
     if len(names) < 2:
@@ -371,11 +373,15 @@ def format_metrics(columns: Columns) -> list[Metric]:
         *results,
         Metric(
             "format_max_delta",
-            FilteredFormula(rows=selected_rows, formula=LevelSpread(axis="format", of="range")),
+            FilteredFormula(
+                filters=selected_rows, formula=LevelSpread(axis="format", statistic="range")
+            ),
         ),
         Metric(
             "format_std",
-            FilteredFormula(rows=selected_rows, formula=LevelSpread(axis="format", of="deviation")),
+            FilteredFormula(
+                filters=selected_rows, formula=LevelSpread(axis="format", statistic="deviation")
+            ),
         ),
     ]
 

@@ -37,14 +37,14 @@ ERROR_TYPE_OF_HANDLER_FAULT = {
 class DecodedReply:
     """The calls of a reply; where there are none to judge, the official error class and the reason.
 
-    `approximate` marks Java and JavaScript text that was read without the exact grammar.
+    `is_approximate` marks Java and JavaScript text that was read without the exact grammar.
     """
 
     calls: list[tuple[str, dict[Any, Any]]]
-    native: str = ""
-    why: str = ""
+    error_type: str = ""
+    reason: str = ""
     cause: Cause = "format"
-    approximate: bool = False
+    is_approximate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ def decode_reply(task: Task, trajectory: Trajectory) -> DecodedReply:
             f"{fault}: {single.text[:120]!r}",
             "missing_call",
         )
-    if prompt_formats.find_format(trajectory.dialect) is None:
+    if prompt_formats.find_format(trajectory.tool_format) is None:
         return _decode_native(single)
-    return _decode_text(task, trajectory.dialect, json_codec.restore_surrogates(single.text))
+    return _decode_text(task, trajectory.tool_format, json_codec.restore_surrogates(single.text))
 
 
 def single_reply(trajectory: Trajectory) -> Reply:
@@ -104,7 +104,7 @@ def _decode_text(task: Task, tool_format: str, text: str) -> DecodedReply:
     approximate = prompt_formats.is_approximate(task, tool_format)
     try:
         return DecodedReply(
-            prompt_formats.parse_calls(task, tool_format, text), approximate=approximate
+            prompt_formats.parse_calls(task, tool_format, text), is_approximate=approximate
         )
     except UnreadableCalls as error:
         cause: Cause = "format" if reply_parser.looks_like_calls(text) else "missing_call"
@@ -124,11 +124,11 @@ def is_lossless(trajectory: Trajectory, official: DecodedReply) -> bool:
     In Python positional arguments come first, so the text after each call's bracket decides. False
     where only a second decoding can decide, as with brackets inside the arguments.
     """
-    prompt_format = prompt_formats.find_format(trajectory.dialect)
+    prompt_format = prompt_formats.find_format(trajectory.tool_format)
     if prompt_format is None:
         return True
     text = single_reply(trajectory).text
-    if prompt_format.calls != "python" or _LOSSY_SIGNS.search(text):
+    if prompt_format.call_form != "python" or _LOSSY_SIGNS.search(text):
         return False
     n = len(official.calls)
     return text.count("(") == n == len(_CALL_WITH_KEYWORDS.findall(text))
@@ -141,16 +141,16 @@ def decode_without_losses(
 
     Where that is not possible, or makes no difference, the result is the official calls.
     """
-    prompt_format = prompt_formats.find_format(trajectory.dialect)
-    if prompt_format is None or prompt_format.calls in ("verbose_xml", "concise_xml"):
-        return LosslessReply(official.calls)  # the official reader of these loses nothing
+    prompt_format = prompt_formats.find_format(trajectory.tool_format)
+    if prompt_format is None or prompt_format.call_form in ("verbose_xml", "concise_xml"):
+        return LosslessReply(official.calls)  # the official reader of these drops nothing
     text = json_codec.restore_surrogates(single_reply(trajectory).text)
     try:
         if task.category in tool_schemas.LANGUAGES:
             parsed = [_parse_foreign_call(text)]
         else:
             parsed = reply_parser.parse_written_calls(
-                text, prompt_format.calls, tag=prompt_format.tag
+                text, prompt_format.call_form, tag=prompt_format.has_tag
             )
         calls = [_bind_positional(call, tool_schemas.published_docs(task)) for call in parsed]
     except UnreadableCalls:
@@ -168,7 +168,7 @@ def _loss_name(
         return "positional"
     if task.category in tool_schemas.LANGUAGES:
         return "foreign_text"
-    return "sign" if prompt_format.calls == "python" else "object_list"
+    return "sign" if prompt_format.call_form == "python" else "object_list"
 
 
 def _parse_foreign_call(text: str) -> reply_parser.WrittenCall:

@@ -218,7 +218,7 @@ def _to_plain(value: Any) -> Any:
     if object_environment.count_nodes(value, _child_nodes) > object_environment.MAX_NODES:
         return {
             "name": json_codec.to_plain_json(value.name),
-            "error": "the tree is too large to be kept",
+            "error": "the tree is too large to be stored",
         }
     return _folder_tree(value)
 

@@ -38,7 +38,7 @@ StateFields: TypeAlias = Mapping[str, Mapping[str, Any]]
 class TurnFault(NamedTuple):
     """What went wrong in a turn: the official error type, and the evidence."""
 
-    native: str
+    error_type: str
     evidence: str
 
 
@@ -58,7 +58,7 @@ class ReplayOutcome:
 class ExpectedTurn(NamedTuple):
     """The truth's outcome in a turn: how often each result occurs, and the state after it."""
 
-    wanted: Mapping[str, int]
+    n_results: Mapping[str, int]
     state: StateFields
 
 
@@ -193,9 +193,9 @@ class TruthCheck:
             reference is task.reference or reference == task.reference
         )
 
-    def make_rewriter(self, side: str) -> SourceRewriter:
+    def make_rewriter(self, instance_suffix: str) -> SourceRewriter:
         """Return what the official executor does to the source of one side's calls."""
-        return SourceRewriter(self.id, side, self.methods)
+        return SourceRewriter(self.id, instance_suffix, self.methods)
 
     def _read_truth(self, rewrite: SourceRewriter | None) -> list[list[ExecutableCall]]:
         kinds = [self.simulators.find_class(name) for name in self.classes]
@@ -272,7 +272,7 @@ class TruthCheck:
             outcome.shared_unchanged = outcome.shared_unchanged and self.simulators.is_unchanged(
                 shared
             )
-            if turn.wanted:
+            if turn.n_results:
                 outcome.faults[index] = (
                     _compare_turn(instances, turn, n_results) if steps else NO_CALL_FAULT
                 )
@@ -356,7 +356,7 @@ def _compare_turn(
         return TurnFault(
             STATE_MISMATCH, f"the state differs from the expected one in {', '.join(different)}"
         )
-    for text, n in turn.wanted.items():
+    for text, n in turn.n_results.items():
         if n_results.get(text, 0) < n:
             return TurnFault(
                 RESPONSE_MISMATCH, f"no call so far returned {executable_calls.format_value(text)}"

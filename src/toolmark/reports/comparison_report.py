@@ -24,25 +24,25 @@ class Comparison(Record, frozen=True, kw_only=True):
 
     `score_a` and `score_b` are the headlines over all rows of each run that the headline uses. They
     are partial (`Estimate.partial`) where a run lacks some of these rows; a warning says so.
-    `paired` and `categories` are only over the common ones of these rows. `over` names the rows
-    where they are not all. `common` names the levels of axes that both runs have where one run has
-    more. `measures` are the suite's further metrics that are means over answers (`Metric.part`), on
-    the pairs that have them. `levels` are over all common rows, by axis and level, for the axes
-    that the suite compares by. `warnings` say how the runs differ in setup. `n_changed` is the
-    number of common tasks that differ in content. If there are any, no test is made unless the
-    caller allowed this: `p` and `detectable` are None. `p_adjusted` is p adjusted for the
-    `n_compared` comparisons that were made together, None for a single one. `spent_a` and `spent_b`
-    are the usage of each complete run.
+    `paired` and `categories` are only over the common ones of these rows. `compared_rows` names the
+    rows where they are not all. `common_levels` names the levels of axes that both runs have where
+    one run has more. `measures` are the suite's further metrics that are means over answers
+    (`Metric.part`), on the pairs that have them. `levels` are over all common rows, by axis and
+    level, for the axes that the suite compares by. `warnings` say how the runs differ in setup.
+    `n_changed` is the number of common tasks that differ in content. If there are any, no test is
+    made unless the caller allowed this: `p` and `detectable` are None. `p_adjusted` is p adjusted
+    for the `n_compared` comparisons that were made together, None for a single one. `usage_a` and
+    `usage_b` are the usage of each complete run.
     """
 
     a: str
     b: str
-    reading: str
+    rule: str
     score_a: Estimate
     score_b: Estimate
     paired: PairedComparison
-    over: str = ""
-    common: str = ""
+    compared_rows: str = ""
+    common_levels: str = ""
     measures: tuple[PairedComparison, ...] = ()
     levels: dict[str, tuple[PairedComparison, ...]] = {}
     categories: tuple[PairedComparison, ...] = ()
@@ -51,8 +51,8 @@ class Comparison(Record, frozen=True, kw_only=True):
     n_changed: int = 0
     p_adjusted: float | None = None
     n_compared: int = 1
-    spent_a: RunUsage = RunUsage()
-    spent_b: RunUsage = RunUsage()
+    usage_a: RunUsage = RunUsage()
+    usage_b: RunUsage = RunUsage()
 
     def __str__(self) -> str:
         """Return the comparison as text for a terminal."""
@@ -144,7 +144,7 @@ def summary_table(comparison: Comparison) -> Table:
     pairs_label += (
         f" in {table_format.pluralize(found.n_groups, 'group')}" if found.n_groups else ""
     )
-    pairs_label += ", the tasks of an item averaged" if found.by == "item" else ""
+    pairs_label += ", the tasks of an item averaged" if found.pairing == "item" else ""
     rows: list[tuple[str, str, str]] = [
         *_side_rows(f"A: {comparison.a}", comparison.score_a, found.value_a),
         *_side_rows(f"B: {comparison.b}", comparison.score_b, found.value_b),
@@ -156,13 +156,15 @@ def summary_table(comparison: Comparison) -> Table:
         (
             "without a partner",
             _counts_of_both(found.unpaired_a, found.unpaired_b),
-            f"left out; both have: {comparison.common}" if comparison.common else "left out",
+            f"left out; both have: {comparison.common_levels}"
+            if comparison.common_levels
+            else "left out",
         ),
     ]
-    if tokens := usage_text.tokens_per_episode(comparison.spent_a, comparison.spent_b):
+    if tokens := usage_text.tokens_per_episode(comparison.usage_a, comparison.usage_b):
         rows.append(("tokens per episode", tokens, "in and out, all of each run"))
-    title = f"Comparison, {comparison.reading} reading"
-    title += f": {comparison.over}" if comparison.over else ""
+    title = f"Comparison, {comparison.rule} rule"
+    title += f": {comparison.compared_rows}" if comparison.compared_rows else ""
     note = UNADJUSTED_NOTE if comparison.p_adjusted is not None else ""
     return Table(title=title, head=("", "value [95 % interval]", "on"), rows=tuple(rows), note=note)
 
@@ -222,7 +224,7 @@ def detail_tables(comparison: Comparison) -> Iterator[Table]:
     for axis, found in comparison.levels.items():
         yield from _group_table(axis, found)
     if len(comparison.categories) > 1:
-        yield from _group_table("category", comparison.categories, comparison.over)
+        yield from _group_table("category", comparison.categories, comparison.compared_rows)
     if comparison.settings:
         yield Table(title="Settings that differ", head=("", "A", "B"), rows=comparison.settings)
 
@@ -238,7 +240,7 @@ def _measures_table(measures: Sequence[PairedComparison]) -> Table:
             each.difference.name,
             *(
                 number_format.format_estimate(
-                    Estimate(name="", value=value, share=each.difference.share)
+                    Estimate(name="", value=value, is_share=each.difference.is_share)
                 )
                 for value in (each.value_a, each.value_b)
             ),

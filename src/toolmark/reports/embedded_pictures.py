@@ -34,8 +34,8 @@ def embed_picture(
 ) -> dict[str, str]:
     """Return a picture as the page needs it, {} for one that a browser does not show.
 
-    Keys: `src`, a data: URL. A scaled picture also has `told`, its description, and `file`, the
-    link to the original from `page_folder` if that is given.
+    Keys: `src`, a data: URL. A scaled picture also has `description`, its description, and `file`,
+    the link to the original from `page_folder` if that is given.
     """
     if part.mime not in BROWSER_TYPES or part.size_bytes > MAX_DECODED_BYTES:
         return {}
@@ -51,7 +51,10 @@ def embed_picture(
     if not scaled or len(scaled[0]) >= len(data):
         return {"src": _data_url(part.mime, data)} if len(data) <= MAX_EMBEDDED_BYTES else {}
     smaller, width, height = scaled
-    found = {"src": _data_url("image/webp", smaller), "told": f"scaled from {width} × {height}"}
+    found = {
+        "src": _data_url("image/webp", smaller),
+        "description": f"scaled from {width} × {height}",
+    }
     if page_folder is not None and is_sha256(part.sha256):
         found["file"] = relative_link(media.folder / part.sha256[:2] / part.sha256, page_folder)
     return found

@@ -65,8 +65,8 @@ def embed_recordings(
 ) -> Iterator[dict[str, Any]]:
     """Yield the recordings among the parts as the page needs them; other parts are skipped.
 
-    Keys: `sound`, a data: URL; `told`, the description; `svg`, the waveform of 16-bit PCM in WAV,
-    else ""; `file`, the link from `page_folder`. `budget_bytes` limits the bytes of all URLs
+    Keys: `sound`, a data: URL; `description`, the description; `svg`, the waveform of 16-bit PCM in
+    WAV, else ""; `file`, the link from `page_folder`. `budget_bytes` limits the bytes of all URLs
     together; beyond it there is no `sound`.
     """
     for part in parts:
@@ -80,7 +80,9 @@ def remove_sound(recording: dict[str, Any]) -> dict[str, Any]:
     """Return a recording without its sound; the text names its place unless `file` links to it."""
     location = "" if "file" in recording else f", {recording['place']}"
     return {key: value for key, value in recording.items() if key not in ("sound", "place")} | {
-        "told": f"{recording['told']}; not in this page but in the run folder{location}"
+        "description": (
+            f"{recording['description']}; not in this page but in the run folder{location}"
+        )
     }
 
 
@@ -93,14 +95,18 @@ def _embed_recording(
         with suppress(DataError):
             data = media.read(part)
     if not data and part.size_bytes <= MAX_DECODED_BYTES:
-        return {"told": f"recording, {size}: it is not in the run folder", "svg": ""}
+        return {"description": f"recording, {size}: it is not in the run folder", "svg": ""}
     found = read_waveform(data)
     description = ", ".join(["recording", *(_waveform_facts(found) if found else ()), size])
     waveform_svg = str(draw_waveform(found)) if found else ""
     media_path = (
         f"media/{part.sha256[:2]}/{part.sha256}" if is_sha256(part.sha256) else "by another name"
     )
-    recording: dict[str, Any] = {"told": description, "svg": waveform_svg, "place": media_path}
+    recording: dict[str, Any] = {
+        "description": description,
+        "svg": waveform_svg,
+        "place": media_path,
+    }
     if page_folder is not None and is_sha256(part.sha256) and media.contains(part):
         recording["file"] = relative_link(
             media.folder / media_path.removeprefix("media/"), page_folder
@@ -109,7 +115,7 @@ def _embed_recording(
         recording["seconds"] = round(found.seconds, 3)
     if part.mime not in BROWSER_TYPES:
         return recording | {
-            "told": f"{description}; a browser plays no {part.mime[:80]}, it is {media_path}"
+            "description": f"{description}; a browser plays no {part.mime[:80]}, it is {media_path}"
         }
     url = f"data:{part.mime};base64,"
     if not data or len(url) + -(-len(data) // 3) * 4 > budget_bytes:

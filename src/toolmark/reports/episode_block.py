@@ -41,27 +41,27 @@ UNSAFE_DRAWING_NOTE = "The drawing is not shown: it is no plain SVG."
 class EpisodeBlock:
     """One episode: its line in the list and its details, as JSON that is safe within HTML.
 
-    `silent_body` is the body without its recordings, "" where it has none. `pictures` are the
-    drawings and pictures and `sounds` the recordings that the body names, by a hash of the content.
-    Content that several episodes share is on the page once.
+    `details_without_recordings` is the body without its recordings, "" where it has none.
+    `pictures` are the drawings and pictures and `sounds` the recordings that the body names, by a
+    hash of the content. Content that several episodes share is on the page once.
     """
 
-    line: bytes
-    body: bytes
-    silent_body: bytes = b""
+    list_entry: bytes
+    details: bytes
+    details_without_recordings: bytes = b""
     pictures: Mapping[str, bytes] = field(default_factory=dict)
     sounds: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def size_bytes(self) -> int:
         """The bytes that the block alone adds to the page, including its element."""
-        return len(self.line) + len(self.body) + ELEMENT_BYTES
+        return len(self.list_entry) + len(self.details) + ELEMENT_BYTES
 
     def without_recordings(self) -> EpisodeBlock:
         """Return the block without its recordings."""
         return (
-            EpisodeBlock(self.line, self.silent_body, pictures=self.pictures)
-            if self.silent_body
+            EpisodeBlock(self.list_entry, self.details_without_recordings, pictures=self.pictures)
+            if self.details_without_recordings
             else self
         )
 
@@ -216,7 +216,7 @@ def _episode_line(run: int, task: Task, repeat: int, steps: Sequence[Step]) -> d
 
 def _primary_cause(verdict: Verdict) -> list[str]:
     label = next((label for label in verdict.labels if label.primary), None)
-    return [label.cause, table_format.visible_text(label.native)] if label else []
+    return [label.cause, table_format.visible_text(label.suite_cause)] if label else []
 
 
 class _EpisodeMedia:
@@ -263,19 +263,19 @@ def _step_values(step: Step, store: _EpisodeMedia) -> dict[str, Any]:
     usage = reply.usage
     return {
         "turn": step.turn,
-        "said": [
+        "new_messages": [
             {
                 "role": message.role,
                 "text": _message_text(message),
                 **store.embed_media(message.parts),
             }
-            for message in step.said
+            for message in step.new_messages
         ],
         "text": _clip_text(reply.text),
         "reasoning": _clip_text(reply.reasoning),
         "stop": reply.stop,
         "complaint": _clip_text(reply.complaint),
-        "fault": _clip_text("; ".join(filter(None, (step.fault, *reply.marks)))),
+        "fault": _clip_text("; ".join(filter(None, (step.fault, *reply.defects)))),
         "calls": [
             {"name": _clip_text(call.name), "arguments": _clip_text(call.arguments)}
             for call in step.calls
@@ -320,14 +320,14 @@ def _result_text(result: Result) -> str:
 
 def _verdict_values(name: str, verdict: Verdict) -> dict[str, Any]:
     return {
-        "reading": name,
+        "rule": name,
         "outcome": verdict.outcome,
         "value": number_format.format_short(verdict.value),
         "parts": {name: number_format.format_short(x) for name, x in verdict.parts.items()},
         "labels": [
             {
                 "cause": label.cause,
-                "native": table_format.visible_text(label.native),
+                "suite_cause": table_format.visible_text(label.suite_cause),
                 "evidence": _clip_text(label.evidence),
                 "primary": label.primary,
             }
@@ -348,10 +348,10 @@ def _view_values(
         media_values = store.embed_media(parts)
         if len(parts) > 1:
             descriptions = [
-                f"{n}. {each['told']}" for n, each in enumerate(media_values["sounds"], 1)
+                f"{n}. {each['description']}" for n, each in enumerate(media_values["sounds"], 1)
             ]
             media_values["sounds"] = [
-                each | {"told": name}
+                each | {"description": name}
                 for each, name in zip(media_values["sounds"], descriptions, strict=True)
             ]
         yield {"title": "Recordings" if len(parts) > 1 else "Recording", **media_values}
@@ -359,7 +359,7 @@ def _view_values(
 
 def _table_or_drawing_values(view: Table | Drawing | Audio, store: _EpisodeMedia) -> dict[str, Any]:
     if isinstance(view, Drawing):
-        background = store.embed_media((view.over,)) if view.over else {}
+        background = store.embed_media((view.background,)) if view.background else {}
         safe_svg = str(svg_sanitizer.sanitize_svg(view.svg))
         note = view.note if safe_svg or not view.svg else UNSAFE_DRAWING_NOTE
         return {
@@ -377,7 +377,7 @@ def _table_or_drawing_values(view: Table | Drawing | Audio, store: _EpisodeMedia
         "rows": [[_clip_text(cell) for cell in row] for row in made.rows],
         "numeric": made.numeric,
         "note": made.note,
-        "fold": view.fold,
+        "is_collapsed": view.is_collapsed,
     }
 
 

@@ -19,26 +19,26 @@ MAX_MESSAGE_LENGTH = 300  # characters of a message
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One row of the failure table; `show` has the filters that list its episodes."""
+    """One row of the failure table; `filters` has the filters that list its episodes."""
 
     cause: str
-    native: str
+    suite_cause: str
     n: int
     share: float
     n_also: int
     evidence: str
     example: str
-    show: str
+    filters: str
 
 
 @dataclass(frozen=True, slots=True)
 class Causes:
     """The failures of one grading rule, or of several with equal failures.
 
-    The rows are those of the first rule in `readings`.
+    The rows are those of the first rule in `rules`.
     """
 
-    readings: list[str]
+    rules: list[str]
     rows: list[Cause]
     n_failed: int
     n_run: int
@@ -53,16 +53,18 @@ def count_causes(
     examples: dict[tuple[str, str], tuple[Label, Score]] = {}
     n_run = 0
     for score in scores:
-        verdict = score.readings.get(rule)
+        verdict = score.verdicts.get(rule)
         if verdict is None:
             continue
         n_run += 1
         chosen = [label for label in verdict.labels if label.primary]
-        primary_keys = {(label.cause, label.native) for label in chosen}
+        primary_keys = {(label.cause, label.suite_cause) for label in chosen}
         primary.update(primary_keys)
-        secondary.update({(label.cause, label.native) for label in verdict.labels} - primary_keys)
+        secondary.update(
+            {(label.cause, label.suite_cause) for label in verdict.labels} - primary_keys
+        )
         for label in (*chosen, *verdict.labels):
-            examples.setdefault((label.cause, label.native), (label, score))
+            examples.setdefault((label.cause, label.suite_cause), (label, score))
     total = primary.total()
     keys = sorted(examples, key=lambda key: (-primary[key], -secondary[key], key))
     rows = [
@@ -84,12 +86,12 @@ def merge_equal_causes(found: Sequence[Causes]) -> list[Causes]:
         if same is None:
             groups.append(each)
         else:
-            same.readings.extend(each.readings)
+            same.rules.extend(each.rules)
     return groups
 
 
 def _failure_profile(found: Causes) -> tuple[Any, ...]:
-    return found.n_failed, found.n_run, [(x.cause, x.native, x.n) for x in found.rows if x.n]
+    return found.n_failed, found.n_run, [(x.cause, x.suite_cause, x.n) for x in found.rows if x.n]
 
 
 def _cause_row(
@@ -102,23 +104,23 @@ def _cause_row(
     label: Label,
     score: Score,
 ) -> Cause:
-    native = table_format.visible_text(label.native)
+    native = table_format.visible_text(label.suite_cause)
     filter_values = [label.cause, native] if native else [label.cause]
     filters = {
         "run": str(index),
-        "reading": rule,
+        "rule": rule,
         "cause": json_codec.encode_record(filter_values).decode(),
     }
     evidence = label.evidence if len(label.evidence) <= 300 else f"{label.evidence[:300]} …"
     return Cause(
         cause=label.cause,
-        native=run_names.native_failure_label(label.native, native_descriptions),
+        suite_cause=run_names.native_failure_label(label.suite_cause, native_descriptions),
         n=n,
         share=n / total if total else 0.0,
         n_also=n_also,
         evidence=table_format.visible_text(evidence),
         example=table_format.visible_text(score.task),
-        show=json_codec.encode_record(filters).decode(),
+        filters=json_codec.encode_record(filters).decode(),
     )
 
 
@@ -128,7 +130,7 @@ def not_run_grids(scores: Iterable[Score], rule: str) -> tuple[Grid, Grid]:
 
     def failures() -> Iterator[Failure]:
         for score in scores:
-            if rule in score.readings:
+            if rule in score.verdicts:
                 continue
             failure = score.failure or NO_VERDICT
             if len(rows) < MAX_EPISODES_LISTED:

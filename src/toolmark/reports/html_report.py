@@ -86,7 +86,7 @@ def write_report(runs: Sequence[Run], path: Path, *, limit_bytes: int = 30_000_0
     columns = [found for _, found in gathered]
     joint_sections = {
         "profiles": run_facts.suite_profiles(runs, sides, presentations, columns),
-        "across": run_facts.suite_overviews(runs, sides, presentations, columns),
+        "overviews": run_facts.suite_overviews(runs, sides, presentations, columns),
     }
     selections = _EpisodeSelections(
         EpisodeSelection(limit_bytes, MAX_RECORDINGS_BYTES),
@@ -100,8 +100,8 @@ def write_report(runs: Sequence[Run], path: Path, *, limit_bytes: int = 30_000_0
             selections,
             index,
             run,
-            presentation.readings,
-            found[presentation.readings[0]],
+            presentation.rules,
+            found[presentation.rules[0]],
             path.parent,
         )
     frame = _template_values(runs, sides) | joint_sections
@@ -160,7 +160,7 @@ def _block_maker(
     def make_block() -> episode_block.EpisodeBlock:
         task: Task = run.task(trajectory.task)
         key = (trajectory.task, trajectory.repeat)
-        verdicts = scores[key].readings
+        verdicts = scores[key].verdicts
         return episode_block.completed_block(
             index, task, trajectory, verdicts, views[key], _run_media(run), page_folder
         )
@@ -249,26 +249,26 @@ def _recordings_note(selections: _EpisodeSelections) -> str:
     )
 
 
-def _template_values(runs: Sequence[Run], sides: list[RunFacts]) -> dict[str, Any]:
+def _template_values(runs: Sequence[Run], shown_runs: list[RunFacts]) -> dict[str, Any]:
     """Return the values that the template needs, except the episodes."""
     script = (TEMPLATE_FOLDER / "script.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     run_values = [
         {
             "name": side.name,
-            "readings": [read.name for read in side.readings],
-            "words": side.readings[0].label_by_name,
+            "rules": [rule.name for rule in side.rules],
+            "words": side.rules[0].title_by_name,
             "repeats": run.info.plan.repeats,
         }
-        for side, run in zip(sides, runs, strict=True)
+        for side, run in zip(shown_runs, runs, strict=True)
     ]
     return {
-        "title": _page_title(sides),
-        "sides": sides,
-        "parts": [table_format.make_grid(table) for table in score_tables.score_tables(sides)],
+        "title": _page_title(shown_runs),
+        "shown_runs": shown_runs,
+        "parts": [table_format.make_grid(table) for table in score_tables.score_tables(shown_runs)],
         "comparisons": [*_comparison_sections(runs)],
-        "cautions": run_facts.runs_by_caution(sides),
-        "n_not_run": sum(side.n_not_run for side in sides),
+        "cautions": run_facts.runs_by_caution(shown_runs),
+        "n_not_run": sum(side.n_not_run for side in shown_runs),
         "runs": episode_block.embed_json(run_values).decode(),
         "script": script,
         "script_hash": Markup(f"sha256-{digest}"),
@@ -283,9 +283,13 @@ def _template_values(runs: Sequence[Run], sides: list[RunFacts]) -> dict[str, An
     }
 
 
-def _page_title(sides: Sequence[RunFacts]) -> str:
-    suites = ", ".join(dict.fromkeys(side.suite for side in sides))
-    return f"{sides[0].model} on {suites}" if len(sides) == 1 else f"{len(sides)} runs on {suites}"
+def _page_title(shown_runs: Sequence[RunFacts]) -> str:
+    suites = ", ".join(dict.fromkeys(side.suite for side in shown_runs))
+    return (
+        f"{shown_runs[0].model} on {suites}"
+        if len(shown_runs) == 1
+        else f"{len(shown_runs)} runs on {suites}"
+    )
 
 
 def _comparison_sections(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
@@ -328,7 +332,9 @@ def _item_links(items: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _render_page(
-    frame: dict[str, Any], blocks: Sequence[episode_block.EpisodeBlock], selection_note: str
+    template_values: dict[str, Any],
+    blocks: Sequence[episode_block.EpisodeBlock],
+    selection_note: str,
 ) -> Iterator[str]:
     """Yield the page's text piece by piece."""
     loader = jinja2.FileSystemLoader(TEMPLATE_FOLDER)
@@ -340,16 +346,16 @@ def _render_page(
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["breakable"] = _insert_line_breaks
-    index = (f"{',' if i else ''}{block.line.decode()}\n" for i, block in enumerate(blocks))
+    index = (f"{',' if i else ''}{block.list_entry.decode()}\n" for i, block in enumerate(blocks))
     shared: dict[str, bytes] = {}
     for block in blocks:
         shared |= {**block.pictures, **block.sounds}
     bodies = itertools.chain(
-        ((f"e{i}", block.body.decode()) for i, block in enumerate(blocks)),
+        ((f"e{i}", block.details.decode()) for i, block in enumerate(blocks)),
         ((name, data.decode()) for name, data in shared.items()),
     )
     template = environment.get_template("template.html.j2")
-    return template.generate(**frame, index=index, bodies=bodies, shown=selection_note)
+    return template.generate(**template_values, index=index, bodies=bodies, shown=selection_note)
 
 
 def _insert_line_breaks(text: str) -> Markup:

@@ -64,7 +64,7 @@ def compare_runs(
         return Comparison(
             a=name_a,
             b=name_b,
-            reading=chosen_rule,
+            rule=chosen_rule,
             **numbers,
             settings=settings,
             warnings=(
@@ -72,8 +72,8 @@ def compare_runs(
                 *run_differences.difference_warnings(a, b, *changed),
             ),
             n_changed=changed[0],
-            spent_a=run_usage(a),
-            spent_b=run_usage(b),
+            usage_a=run_usage(a),
+            usage_b=run_usage(b),
         )
 
 
@@ -92,12 +92,12 @@ def _comparison_fields(
         "score_a": head.measure(a),
         "score_b": head.measure(b),
         "paired": test(compare_paired(rows_a, rows_b)),
-        "over": head.label if head.rows else "",
-        "common": _common_levels(rows_a, rows_b),
+        "compared_rows": head.label if head.filters else "",
+        "common_levels": _common_levels(rows_a, rows_b),
         "measures": tuple(map(test, _paired_measures(metrics, a, b))),
         "levels": {
             axis: tuple(map(test, found))
-            for axis, level_names in presentation.levels.items()
+            for axis, level_names in presentation.level_names.items()
             if len(found := list(_paired_levels(a, b, axis, level_names))) > 1
         },
         "categories": tuple(
@@ -171,10 +171,10 @@ def _common_levels(a: Columns, b: Columns) -> str:
 
 
 def _partial_warnings(
-    sides: Sequence[tuple[str, Estimate]], a: Columns, b: Columns
+    shown_runs: Sequence[tuple[str, Estimate]], a: Columns, b: Columns
 ) -> Iterator[str]:
     """Yield a warning that says which headlines are partial, and what is compared instead."""
-    lacking = [f"{name} ({score.partial})" for name, score in sides if score.partial]
+    lacking = [f"{name} ({score.partial})" for name, score in shown_runs if score.partial]
     if not lacking:
         return
     categories_run = [dict.fromkeys(each.category[each.run].tolist()) for each in (a, b)]
@@ -191,11 +191,13 @@ def _paired_measures(
 ) -> Iterator[PairedComparison]:
     """Yield a comparison for each further metric that is a mean of a part of the verdicts."""
     for metric in metrics:
-        if not metric.part:
+        if not metric.compared_part:
             continue
         rows_a, rows_b = (metric.select_rows(table) for table in (a, b))
-        share = metric.formula.share
-        found = compare_paired(rows_a, rows_b, name=metric.label, part=metric.part, share=share)
+        share = metric.formula.is_share
+        found = compare_paired(
+            rows_a, rows_b, name=metric.label, part=metric.compared_part, share=share
+        )
         if found.n_pairs:
             yield found
 
@@ -215,11 +217,9 @@ def _stored_presentation(run: Run) -> StoredPresentation:
 
 def _check_rule(run: Run, presentation: StoredPresentation, rule: str | None) -> str:
     if rule is None:
-        return presentation.readings[0]
-    if rule not in presentation.readings:
-        raise UsageError(
-            f"{run.path}: no reading {rule!r}{suggest_names(rule, presentation.readings)}"
-        )
+        return presentation.rules[0]
+    if rule not in presentation.rules:
+        raise UsageError(f"{run.path}: no rule {rule!r}{suggest_names(rule, presentation.rules)}")
     return rule
 
 

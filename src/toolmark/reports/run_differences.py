@@ -25,11 +25,11 @@ def differing_settings(a: Run, b: Run) -> Iterator[tuple[str, str, str]]:
 
 def same_tasks_advice(settings: Sequence[tuple[str, str, str]]) -> str:
     """Return how to run both on the same tasks, with the suite parameters that differ."""
-    seeds = any(key in ("seed", "knob seed") for key, *_ in settings)
+    seeds = any(key in ("seed", "parameter seed") for key, *_ in settings)
     parameters = [
-        f"{key.removeprefix('knob ')} ({value_a} and {value_b})"
+        f"{key.removeprefix('parameter ')} ({value_a} and {value_b})"
         for key, value_a, value_b in settings
-        if key.startswith("knob ") and key != "knob seed"
+        if key.startswith("parameter ") and key != "parameter seed"
     ]
     instructions = ["with one --seed"] * seeds + [f"with the same {', '.join(parameters)}"] * bool(
         parameters
@@ -41,15 +41,15 @@ def _flat_settings(run: Run) -> dict[str, Any]:
     info = run.info
     plan = msgspec.to_builtins(msgspec.structs.asdict(info.plan))
     groups: dict[str, Mapping[str, Any]] = {
-        "knob": plan.pop("knobs", {}),
+        "parameter": plan.pop("parameters", {}),
         "sampling": plan.pop("sampling", {}),
         "module": {name: sha[:8] for name, sha in plan.pop("modules", {}).items()},
         "model's module": {name: sha[:8] for name, sha in plan.pop("model_modules", {}).items()},
         "version": info.versions,
         "hash": info.hashes,
     }
-    plan.pop("world", None)  # the hashes cover it too
-    flat = {**plan, "seed": info.seed, "served": ", ".join(info.served)}
+    plan.pop("environment_hashes", None)  # the hashes cover it too
+    flat = {**plan, "seed": info.seed, "served_models": ", ".join(info.served_models)}
     for prefix, values in groups.items():
         flat |= {f"{prefix} {name}": value for name, value in values.items()}
     return flat
@@ -73,9 +73,10 @@ def difference_warnings(a: Run, b: Run, n_changed: int, example: str) -> Iterato
         verb = "differs" if n_changed == 1 else "differ"
         label = f"{table_format.pluralize(n_changed, 'task')} {verb}"
         yield f"{label} in content under the same id, such as {example}"
-    parameters = [key for key, *_ in differing_settings(a, b) if key.startswith("knob ")]
+    parameters = [key for key, *_ in differing_settings(a, b) if key.startswith("parameter ")]
     if parameters:
-        yield f"the suite's knobs differ: {', '.join(key[5:] for key in parameters)}"
+        names = ", ".join(key.removeprefix("parameter ") for key in parameters)
+        yield f"the suite's parameters differ: {names}"
     hashes_a, hashes_b = (_data_hashes(run) for run in (a, b))
     if hashes_a != hashes_b:
         yield "the data behind the runs differ (hashes)"

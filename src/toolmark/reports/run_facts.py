@@ -39,17 +39,17 @@ MAX_IDS_LISTED = 4  # ids of a selection that are named
 class RuleNumbers:
     """The numbers of one grading rule: the headline first, then its parts.
 
-    `units` are what n counts. `groups` are the numbers of groups, where rows are grouped.
-    `label_by_name` are the labels that readers see instead of the names of parts.
-    `names_in_whole` are the names that parts take next to runs of which they are a part.
+    `units` are what n counts. `n_groups_by_name` are the numbers of groups, where rows are grouped.
+    `title_by_name` are the labels that readers see instead of the names of parts.
+    `title_in_whole_by_name` are the names that parts take next to runs of which they are a part.
     """
 
     name: str
     estimates: list[Estimate]
     units: Mapping[str, str]
-    groups: Mapping[str, int]
-    label_by_name: Mapping[str, str]
-    names_in_whole: Mapping[str, str]
+    n_groups_by_name: Mapping[str, int]
+    title_by_name: Mapping[str, str]
+    title_in_whole_by_name: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +68,27 @@ class RunFacts:
     name: str
     suite: str
     model: str
-    about: str
+    setting_text: str
     caution: str
-    head: Estimate
-    readings: list[RuleNumbers]
-    noise: str
+    headline: Estimate
+    rules: list[RuleNumbers]
+    noise_note: str
     notes: list[str]
     n_planned: int
     n_not_run: int
     settings: list[tuple[str, str]]
     origins: list[tuple[str, str]]
-    site: Grid
+    environment: Grid
     groups: list[PageSection]
     causes: list[Causes]
-    reasons: Grid
-    absent: Grid
+    not_run_reasons: Grid
+    not_run_rows: Grid
 
     @property
-    def grouped(self) -> str:
+    def is_grouped(self) -> str:
         """The text for the number of groups of the headline's n, "" without groups."""
-        n = self.readings[0].groups.get(self.head.name, 0)
-        return f" in {table_format.pluralize(n, 'group')}" if 0 < n < self.head.n else ""
+        n = self.rules[0].n_groups_by_name.get(self.headline.name, 0)
+        return f" in {table_format.pluralize(n, 'group')}" if 0 < n < self.headline.n else ""
 
 
 def gather_run_facts(
@@ -99,7 +99,7 @@ def gather_run_facts(
     Raises DataError for a damaged folder.
     """
     with report_mismatch_as_damage(run):
-        by_rule = {rule: gather_columns(run.scores(), rule) for rule in presentation.readings}
+        by_rule = {rule: gather_columns(run.scores(), rule) for rule in presentation.rules}
         return _run_facts(index, run, presentation, name, by_rule), by_rule
 
 
@@ -110,12 +110,12 @@ def _run_facts(
     name: str,
     by_rule: Mapping[str, Columns],
 ) -> RunFacts:
-    first = by_rule[presentation.readings[0]]
+    first = by_rule[presentation.rules[0]]
     plan = run.info.plan
     measured = [
         _measure_rule(rule, table, presentation.metrics[rule]) for rule, table in by_rule.items()
     ]
-    reasons, absent = failure_causes.not_run_grids(run.scores(), presentation.readings[0])
+    reasons, absent = failure_causes.not_run_grids(run.scores(), presentation.rules[0])
     suite_tables = presentation.tables
     repeated_tables = [
         table
@@ -127,26 +127,26 @@ def _run_facts(
         name=name,
         suite=plan.suite,
         model=table_format.visible_text(run_names.short_model_name(plan.model)),
-        about=_run_description(run),
+        setting_text=_run_description(run),
         caution=table_format.visible_text(presentation.caution),
-        head=measured[0].estimates[0],
-        readings=measured,
-        noise=_noise_sentence(first),
+        headline=measured[0].estimates[0],
+        rules=measured,
+        noise_note=_noise_sentence(first),
         notes=list(filter(None, (_remove_interval_note(table.note) for table in repeated_tables))),
         n_planned=run.info.n_planned,
         n_not_run=int((~first.run).sum()),
         settings=[(key, value) for key, value in _setting_rows(run) if value],
         origins=_origin_rows(run),
-        site=_environment_grid(run),
+        environment=_environment_grid(run),
         groups=list(_page_sections(item for item in suite_tables if item not in repeated_tables)),
         causes=failure_causes.merge_equal_causes(
             [
-                failure_causes.count_causes(index, run.scores(), name, presentation.natives)
-                for name in presentation.readings
+                failure_causes.count_causes(index, run.scores(), name, presentation.failure_names)
+                for name in presentation.rules
             ]
         ),
-        reasons=reasons,
-        absent=absent,
+        not_run_reasons=reasons,
+        not_run_rows=absent,
     )
 
 
@@ -156,8 +156,8 @@ def _measure_rule(rule: str, table: Columns, metrics: Sequence[Metric]) -> RuleN
     found = [replace(m.measure(table), name=labels[m.name]) for m in metrics]
     units = {labels[m.name]: m.unit for m in metrics}
     group_counts = {labels[m.name]: count_groups(m.select_rows(table)) for m in metrics}
-    label_by_name = {m.name: labels[m.name] for m in metrics if m.told}
-    names_in_whole = {labels[m.name]: m.beside for m in metrics if m.beside}
+    label_by_name = {m.name: labels[m.name] for m in metrics if m.title}
+    names_in_whole = {labels[m.name]: m.title_in_whole for m in metrics if m.title_in_whole}
     return RuleNumbers(
         rule,
         found,
@@ -170,7 +170,7 @@ def _measure_rule(rule: str, table: Columns, metrics: Sequence[Metric]) -> RuleN
 
 def suite_overviews(
     runs: Sequence[Run],
-    sides: Sequence[RunFacts],
+    shown_runs: Sequence[RunFacts],
     presentations: Sequence[StoredPresentation],
     tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[PageSection]]:
@@ -179,23 +179,23 @@ def suite_overviews(
     Raises DataError for an unknown overview and for scores that it cannot show.
     """
     overviews: dict[str, list[PageSection]] = {}
-    for suite in dict.fromkeys(side.suite for side in sides):
-        indices = [i for i, side in enumerate(sides) if side.suite == suite]
+    for suite in dict.fromkeys(side.suite for side in shown_runs):
+        indices = [i for i, side in enumerate(shown_runs) if side.suite == suite]
         first = presentations[indices[0]]
         indices = [
             i
             for i in indices
-            if first.readings == presentations[i].readings and presentations[i].across
+            if first.rules == presentations[i].rules and presentations[i].overview
         ]
-        if len(indices) < 2 or not first.across:
+        if len(indices) < 2 or not first.overview:
             continue
-        _check_overview_name(runs[indices[0]], first.across, suite_registry.OVERVIEWS)
+        _check_overview_name(runs[indices[0]], first.overview, suite_registry.OVERVIEWS)
         columns_by_rule = {
-            name: {sides[i].name: tables[i][name] for i in indices} for name in first.readings
+            name: {shown_runs[i].name: tables[i][name] for i in indices} for name in first.rules
         }
         with report_mismatch_as_damage(*(runs[i] for i in indices)):
             if found := list(
-                _page_sections(suite_registry.load_overview(first.across)(columns_by_rule))
+                _page_sections(suite_registry.load_overview(first.overview)(columns_by_rule))
             ):
                 overviews[suite] = found
     return overviews
@@ -212,7 +212,7 @@ def _check_overview_name(run: Run, name: str, known_names: Iterable[str]) -> Non
 
 def suite_profiles(
     runs: Sequence[Run],
-    sides: Sequence[RunFacts],
+    shown_runs: Sequence[RunFacts],
     presentations: Sequence[StoredPresentation],
     tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[PageSection]]:
@@ -229,7 +229,7 @@ def suite_profiles(
                 runs,
                 models,
                 run_names.distinguishing_settings(runs, models),
-                sides,
+                shown_runs,
                 presentations,
                 tables,
                 strict=True,
@@ -256,21 +256,21 @@ def _remove_interval_note(note: str) -> str:
     return note.removeprefix("95 % intervals.").strip()
 
 
-def runs_by_caution(sides: Sequence[RunFacts]) -> dict[str, list[str]]:
+def runs_by_caution(shown_runs: Sequence[RunFacts]) -> dict[str, list[str]]:
     """Return the cautions that readers must know first, each with the names of its runs."""
     found: dict[str, list[str]] = {}
-    for side in sides:
+    for side in shown_runs:
         if side.caution:
             found.setdefault(side.caution, []).append(side.name)
     return found
 
 
-def _repeats_numbers(table: Table, reads: Sequence[RuleNumbers]) -> bool:
+def _repeats_numbers(table: Table, rule_numbers: Sequence[RuleNumbers]) -> bool:
     """Return whether a table of values and intervals only repeats the page's own numbers."""
     head = table.head
     if len(head) < 4 or head[2:4] != ("low", "high") or set(head[4:]) - {"n"}:
         return False
-    for read in reads:
+    for read in rule_numbers:
         estimates = {(x.name, x.value, x.low, x.high) for x in read.estimates}
         if all(row[:4] in estimates for row in table.rows):
             return True
@@ -279,11 +279,11 @@ def _repeats_numbers(table: Table, reads: Sequence[RuleNumbers]) -> bool:
 
 def _run_description(run: Run) -> str:
     info = run.info
-    served = [name for name in info.served if name != info.plan.model]
+    served = [name for name in info.served_models if name != info.plan.model]
     return " · ".join(
         part
         for part in (
-            f"dialect {info.plan.dialect}",
+            f"tool format {info.plan.tool_format}",
             table_format.pluralize(info.n_tasks, "task"),
             run_names.sample_label(info.plan.sample) if info.plan.limit is None else "",
             f"{info.plan.repeats} repeats" if info.plan.repeats > 1 else "",
@@ -322,9 +322,9 @@ def _setting_rows(run: Run) -> Iterator[tuple[str, str]]:
     yield "suite", plan.suite
     yield "model", table_format.visible_text(plan.model)
     yield "base URL", plan.base_url
-    yield "served as", table_format.visible_text(", ".join(info.served))
-    yield "dialect", plan.dialect
-    yield "knobs", _settings_text(plan.knobs)
+    yield "served as", table_format.visible_text(", ".join(info.served_models))
+    yield "tool format", plan.tool_format
+    yield "parameters", _settings_text(plan.parameters)
     yield "sampling", _settings_text(msgspec.to_builtins(plan.sampling)) or "the endpoint's own"
     yield "left out", "; ".join(run_names.left_out_settings(info))
     yield "seed", str(info.seed)
@@ -379,7 +379,8 @@ def _environment_grid(run: Run) -> Grid:
     """Return the missing parts of the environment and the notes on them, by part."""
     info = run.info
     rows = [
-        (name, "cannot run", reason.replace("\n", "; ")) for name, reason in info.missing.items()
+        (name, "cannot run", reason.replace("\n", "; "))
+        for name, reason in info.missing_parts.items()
     ]
     n_omitted = 0
     for name, notes in info.notes.items():

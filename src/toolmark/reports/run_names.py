@@ -40,8 +40,8 @@ def distinct_run_names(runs: Sequence[Run]) -> list[str]:
     plans = [run.info.plan for run in runs]
     models = [short_model_name(plan.model) for plan in plans]
     hosts = [model_host(plan.model) for plan in plans]
-    suites, dialects = [plan.suite for plan in plans], [plan.dialect for plan in plans]
-    more = [each for each in (hosts, suites, dialects) if len(set(each)) > 1]
+    suites, tool_formats = [plan.suite for plan in plans], [plan.tool_format for plan in plans]
+    more = [each for each in (hosts, suites, tool_formats) if len(set(each)) > 1]
     name_columns = [[models, *some] for n in range(len(more) + 1) for some in combinations(more, n)]
     candidates = [
         [" · ".join(filter(None, row)) for row in zip(*columns, strict=True)]
@@ -100,7 +100,7 @@ def _run_settings(run: Run) -> dict[str, Any]:
     plan = run.info.plan
     sampling = msgspec.to_builtins(plan.sampling)
     found = {
-        **plan.knobs, **sampling, "dialect": plan.dialect, "seed": run.info.seed,
+        **plan.parameters, **sampling, "tool_format": plan.tool_format, "seed": run.info.seed,
         "repeats": plan.repeats, "limit": plan.limit, "sample": plan.sample, "tasks": plan.tasks,
     }  # fmt: skip
     return {name: value for name, value in found.items() if value not in _UNSET}
@@ -118,17 +118,17 @@ def _setting_text(value: Any) -> str:
     return shorten_text(text, MAX_SETTING_LENGTH)
 
 
-def native_failure_label(native: str, natives: Mapping[str, str]) -> str:
+def native_failure_label(suite_cause: str, failure_names: Mapping[str, str]) -> str:
     """Return a suite's own failure class, with the suite's description where it has one."""
-    return visible_text(" ".join(filter(None, (native, natives.get(native, "")))))
+    return visible_text(" ".join(filter(None, (suite_cause, failure_names.get(suite_cause, "")))))
 
 
 def left_out_settings(info: RunInfo) -> Iterator[str]:
     """Yield a line on the settings that the server refused, and one on those never sent."""
-    if info.dropped:
-        yield f"the server refused {', '.join(info.dropped)}: its own default was used"
-    if info.unsent:
-        names = ", ".join(info.unsent)
+    if info.refused_settings:
+        yield f"the server refused {', '.join(info.refused_settings)}: its own default was used"
+    if info.unsent_settings:
+        names = ", ".join(info.unsent_settings)
         yield f"not sent: {names}: this provider's profile leaves it out; its own default was used"
 
 

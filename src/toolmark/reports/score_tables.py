@@ -15,26 +15,28 @@ from toolmark.statistics import interval_limits
 INTERVAL_NOTE = "Value and 95 % interval."
 
 
-def score_tables(sides: Sequence[RunFacts]) -> Iterator[Table]:
+def score_tables(shown_runs: Sequence[RunFacts]) -> Iterator[Table]:
     """Yield the tables of all numbers: a column per grading rule of one run, or per run.
 
     Grading rules with equal numbers share a column or table. A single number gets no table.
     """
-    if len(sides) == 1:
-        found = [(_rule_label(names), numbers) for names, (numbers,) in _group_equal_rules(sides)]
-        yield from _score_table("Scores", found, sides)
+    if len(shown_runs) == 1:
+        found = [
+            (_rule_label(names), numbers) for names, (numbers,) in _group_equal_rules(shown_runs)
+        ]
+        yield from _score_table("Scores", found, shown_runs)
         return
-    for suite in dict.fromkeys(side.suite for side in sides):
-        runs = [side for side in sides if side.suite == suite]
+    for suite in dict.fromkeys(side.suite for side in shown_runs):
+        runs = [side for side in shown_runs if side.suite == suite]
         for names, numbers in _group_equal_rules(runs):
             reads = _align_names([(side.name, x) for side, x in zip(runs, numbers, strict=True)])
             yield from _score_table(f"Scores on {suite}, {_rule_label(names)}", reads, runs)
 
 
-def _group_equal_rules(sides: Sequence[RunFacts]) -> list[tuple[list[str], list[RuleNumbers]]]:
+def _group_equal_rules(shown_runs: Sequence[RunFacts]) -> list[tuple[list[str], list[RuleNumbers]]]:
     """Return the grading rules of runs of one suite; those with equal numbers are grouped."""
     groups: list[tuple[list[str], list[RuleNumbers]]] = []
-    for reads in zip(*(side.readings for side in sides), strict=True):
+    for reads in zip(*(side.rules for side in shown_runs), strict=True):
         numbers = [read.estimates for read in reads]
         same = next((x for x in groups if [read.estimates for read in x[1]] == numbers), None)
         if same:
@@ -45,45 +47,58 @@ def _group_equal_rules(sides: Sequence[RunFacts]) -> list[tuple[list[str], list[
 
 
 def _rule_label(names: Sequence[str]) -> str:
-    return f"{' and '.join(names)} reading{'s' if len(names) > 1 else ''}"
+    return f"{' and '.join(names)} rule{'s' if len(names) > 1 else ''}"
 
 
-def _align_names(reads: Sequence[tuple[str, RuleNumbers]]) -> list[tuple[str, RuleNumbers]]:
+def _align_names(rule_numbers: Sequence[tuple[str, RuleNumbers]]) -> list[tuple[str, RuleNumbers]]:
     """Give parts of another run's numbers the names that they have in that run."""
-    known_names = {estimate.name for _, read in reads for estimate in read.estimates}
-    return [(name, _rename_estimates(read, known_names)) for name, read in reads]
+    known_names = {estimate.name for _, read in rule_numbers for estimate in read.estimates}
+    return [(name, _rename_estimates(read, known_names)) for name, read in rule_numbers]
 
 
-def _rename_estimates(read: RuleNumbers, known_names: Container[str]) -> RuleNumbers:
+def _rename_estimates(rule_numbers: RuleNumbers, known_names: Container[str]) -> RuleNumbers:
     names = {
-        name: new_name for name, new_name in read.names_in_whole.items() if new_name in known_names
+        name: new_name
+        for name, new_name in rule_numbers.title_in_whole_by_name.items()
+        if new_name in known_names
     }
-    estimates = [replace(each, name=names.get(each.name, each.name)) for each in read.estimates]
-    units = {names.get(name, name): unit for name, unit in read.units.items()}
-    groups = {names.get(name, name): n for name, n in read.groups.items()}
-    return RuleNumbers(read.name, estimates, units, groups, read.label_by_name, read.names_in_whole)
+    estimates = [
+        replace(each, name=names.get(each.name, each.name)) for each in rule_numbers.estimates
+    ]
+    units = {names.get(name, name): unit for name, unit in rule_numbers.units.items()}
+    groups = {names.get(name, name): n for name, n in rule_numbers.n_groups_by_name.items()}
+    return RuleNumbers(
+        rule_numbers.name,
+        estimates,
+        units,
+        groups,
+        rule_numbers.title_by_name,
+        rule_numbers.title_in_whole_by_name,
+    )
 
 
 def _score_table(
-    title: str, reads: Sequence[tuple[str, RuleNumbers]], sides: Sequence[RunFacts]
+    title: str, rule_numbers: Sequence[tuple[str, RuleNumbers]], shown_runs: Sequence[RunFacts]
 ) -> Iterator[Table]:
-    all_names = dict.fromkeys(estimate.name for _, read in reads for estimate in read.estimates)
-    if len(all_names) < 2 and len(reads) < 2:
+    all_names = dict.fromkeys(
+        estimate.name for _, read in rule_numbers for estimate in read.estimates
+    )
+    if len(all_names) < 2 and len(rule_numbers) < 2:
         return
-    by_name = [{estimate.name: estimate for estimate in read.estimates} for _, read in reads]
-    numbers = [read for _, read in reads]
+    by_name = [{estimate.name: estimate for estimate in read.estimates} for _, read in rule_numbers]
+    numbers = [read for _, read in rule_numbers]
     shown_names = [
         name for name in all_names if any(_has_value(name, found) for found in by_name)
     ] or [*all_names]
     rows = tuple(tuple(_score_row(name, by_name, numbers)) for name in shown_names)
-    head = ("", *(name for name, _ in reads), "n")
+    head = ("", *(name for name, _ in rule_numbers), "n")
     without_interval = any(
         number_format.lacks_interval(each) for read in numbers for each in read.estimates
     )
     notes = [
         INTERVAL_NOTE,
         *[interval_limits.NO_INTERVAL_NOTE] * without_interval,
-        *_side_notes(sides),
+        *_side_notes(shown_runs),
     ]
     if len(shown_names) < len(all_names):
         missing = table_format.pluralize(len(all_names) - len(shown_names), "part")
@@ -91,14 +106,14 @@ def _score_table(
     yield Table(title=title, head=head, rows=rows, note=" ".join(notes))
 
 
-def _side_notes(sides: Sequence[RunFacts]) -> list[str]:
+def _side_notes(shown_runs: Sequence[RunFacts]) -> list[str]:
     """Return the suites' notes on the scores, each with its runs where it does not apply to all."""
     runs_by_note: dict[str, dict[str, None]] = {}
-    for side in sides:
+    for side in shown_runs:
         for note in side.notes:
             runs_by_note.setdefault(note, {})[side.name] = None
     return [
-        note if len(run_names) == len(sides) else f"{', '.join(run_names)}: {note}"
+        note if len(run_names) == len(shown_runs) else f"{', '.join(run_names)}: {note}"
         for note, run_names in runs_by_note.items()
     ]
 
@@ -108,14 +123,14 @@ def _has_value(name: str, estimates: Mapping[str, Estimate]) -> bool:
 
 
 def _score_row(
-    name: str, by_name: Sequence[Mapping[str, Estimate]], reads: Sequence[RuleNumbers]
+    name: str, by_name: Sequence[Mapping[str, Estimate]], rule_numbers: Sequence[RuleNumbers]
 ) -> Iterator[str]:
     found = [estimates.get(name, Estimate(name=name)) for estimates in by_name]
     yield name
     yield from map(number_format.format_estimate, found)
-    unit = next((read.units[name] for read in reads if name in read.units), "")
+    unit = next((read.units[name] for read in rule_numbers if name in read.units), "")
     sizes = [number_format.format_count(estimate.n) for estimate in found]
-    group_counts = [read.groups.get(name, 0) for read in reads]
+    group_counts = [read.n_groups_by_name.get(name, 0) for read in rule_numbers]
     group_labels = [
         table_format.pluralize(n, "group") if n and n < x.n else ""
         for n, x in zip(group_counts, found, strict=True)

@@ -42,11 +42,11 @@
   const details = (episode) => read(`e${episode.at}`);
 
   // --- filters -------------------------------------------------------------------------
-  const state = { run: "", reading: "", outcome: "", cause: "", category: "", find: "", axes: {} };
-  const readings = [...new Set(runs.flatMap((run) => run.readings))];
-  const reading = (e) => (state.reading in e.outcome ? state.reading : Object.keys(e.outcome)[0]);
-  const outcome = (e) => e.outcome[reading(e)].replace(" ", "_");
-  const cause = (e) => e.cause[reading(e)] || [];
+  const state = { run: "", rule: "", outcome: "", cause: "", category: "", find: "", axes: {} };
+  const rules = [...new Set(runs.flatMap((run) => run.rules))];
+  const rule = (e) => (state.rule in e.outcome ? state.rule : Object.keys(e.outcome)[0]);
+  const outcome = (e) => e.outcome[rule(e)].replace(" ", "_");
+  const cause = (e) => e.cause[rule(e)] || [];
 
   const tally = (values) => {
     const counts = new Map();
@@ -69,18 +69,18 @@
     if (runs.length > 1) {
       selects.run = pick("run", runs.map((run, i) => [String(i), run.name]), (v) => { state.run = v; });
     }
-    if (readings.length > 1) {
-      selects.reading = pick("reading", readings.slice(1).map((r) => [r, r]),
-        (v) => { state.reading = v || readings[0]; state.cause = ""; refill(); sync(); }, readings[0]);
+    if (rules.length > 1) {
+      selects.rule = pick("rule", rules.slice(1).map((r) => [r, r]),
+        (v) => { state.rule = v || rules[0]; state.cause = ""; refill(); sync(); }, rules[0]);
     }
     selects.outcome = pick("outcome", counted(tally(episodes.map(outcome)), (v) => WORDS[v]),
       (v) => { state.outcome = v; });
     const failed = episodes.map(cause).filter((pair) => pair.length);
     const whole = tally(failed.map(([first]) => first));
     const causes = whole.flatMap(([first, n]) => {
-      const natives = tally(failed.filter((pair) => pair[0] === first && pair[1]).map((pair) => pair[1]));
+      const suiteCauses = tally(failed.filter((pair) => pair[0] === first && pair[1]).map((pair) => pair[1]));
       return [[JSON.stringify([first]), `${first} (${thousands(n)})`],
-        ...natives.map(([own, k]) => [JSON.stringify([first, own]), `\u2003${own} (${thousands(k)})`])];
+        ...suiteCauses.map(([own, k]) => [JSON.stringify([first, own]), `\u2003${own} (${thousands(k)})`])];
     });
     if (causes.length) selects.cause = pick("cause", causes, (v) => { state.cause = v; });
     const categories = tally(episodes.map((e) => e.category));
@@ -107,7 +107,7 @@
   const sync = () => {
     const set = (key, value) => { if (selects[key]) selects[key].value = value; };
     for (const key of ["run", "outcome", "cause", "category"]) set(key, state[key]);
-    set("reading", state.reading === readings[0] ? "" : state.reading);
+    set("rule", state.rule === rules[0] ? "" : state.rule);
     for (const key of Object.keys(selects).filter((k) => k.startsWith("axis "))) {
       set(key, state.axes[key.slice(5)] || "");
     }
@@ -115,7 +115,7 @@
   };
   // sets every filter at once; what is not named is cleared
   const show = (wanted) => {
-    const blank = { run: "", reading: readings[0], outcome: "", cause: "", category: "", find: "" };
+    const blank = { run: "", rule: rules[0], outcome: "", cause: "", category: "", find: "" };
     Object.assign(state, blank, wanted, { axes: {} });
     refill();
     sync();
@@ -223,7 +223,7 @@
     const shown = el("img", { class: "seen", src: piece(p.src), alt: "picture", loading: "lazy" });
     if (!p.file) return [shown];
     const link = el("a", { href: p.file, target: "_blank", rel: "noopener" }, "Full size");
-    return [shown, el("p", { class: "note source" }, link, ` · ${p.told}`)];
+    return [shown, el("p", { class: "note source" }, link, ` · ${p.description}`)];
   };
   const pictures = (from) => (from.pictures || []).filter((p) => p.src).flatMap(picture);
   // a drawing that lies upon a picture can be taken off it
@@ -236,7 +236,7 @@
   // the waveform shows where the player is, and takes it where it is clicked
   const sound = (s) => {
     const wave = s.svg ? el("div", { class: "wave" }, drawn(el("div"), s.svg, () => "width:100%")) : "";
-    const player = s.sound ? el("audio", { controls: true, preload: "none", src: piece(s.sound), "aria-label": s.told }) : "";
+    const player = s.sound ? el("audio", { controls: true, preload: "none", src: piece(s.sound), "aria-label": s.description }) : "";
     if (wave && player) {
       const at = el("i");
       wave.classList.add("live");
@@ -249,7 +249,7 @@
       });
     }
     const link = s.file && !s.sound ? el("a", { href: s.file, target: "_blank", rel: "noopener" }, "Listen") : "";
-    return el("div", { class: "sound" }, wave, player, el("p", { class: "note" }, link, link && " · ", s.told));
+    return el("div", { class: "sound" }, wave, player, el("p", { class: "note" }, link, link && " · ", s.description));
   };
   const sounds = (from) => (from.sounds || []).map(sound);
   const shown = (view) => {
@@ -257,30 +257,30 @@
     const body = [...sounds(view), ...(under.length && view.svg ? layered(view, under) : under),
       view.svg && !under.length ? drawing(view) : view.rows?.length ? table(view) : "",
       view.note ? el("p", { class: "note" }, view.note) : ""];
-    return view.fold ? fold(view.title, ...body) : el("div", { class: "view" }, el("h4", {}, view.title), ...body);
+    return view.is_collapsed ? fold(view.title, ...body) : el("div", { class: "view" }, el("h4", {}, view.title), ...body);
   };
 
-  // readings that say the same of an episode have its evidence once, below their values
+  // rules that say the same of an episode have its evidence once, below their values
   const alike = (verdicts) => [...Map.groupBy(verdicts, (v) => JSON.stringify(v.labels)).values()];
   const verdict = (words) => (group) => {
     const [v] = group;
     const labels = [...v.labels].sort((a, b) => b.primary - a.primary);
     return el("div", { class: "verdict" },
-      ...group.map((x) => el("p", { class: "facts" }, el("span", {}, `${x.reading} reading: `,
+      ...group.map((x) => el("p", { class: "facts" }, el("span", {}, `${x.rule} rule: `,
         el("b", { class: x.outcome }, `${MARKS[x.outcome]} ${x.outcome}`), `, value ${x.value}`))),
       labels.length ? el("ul", { class: "labels" }, ...labels.map((l) => el("li", {},
-        el("strong", {}, l.cause), l.native ? ` · ${l.native}` : "",
+        el("strong", {}, l.cause), l.suite_cause ? ` · ${l.suite_cause}` : "",
         l.primary && labels.length > 1 ? " (primary)" : "", l.evidence ? ": " : "",
         l.evidence ? bdi(l.evidence) : ""))) : "", counts(group, words));
   };
   const counts = (group, words) => {
     const names = [...new Set(group.flatMap((v) => Object.keys(v.parts || {})))];
     if (!names.length) return "";
-    const told = (v, name) => (name in (v.parts || {}) ? v.parts[name] : "–");
+    const partText = (v, name) => (name in (v.parts || {}) ? v.parts[name] : "–");
     return fold("counts", table({
-      head: ["part", ...(group.length > 1 ? group.map((v) => v.reading) : ["value"])],
+      head: ["part", ...(group.length > 1 ? group.map((v) => v.rule) : ["value"])],
       numeric: [false, ...group.map(() => true)],
-      rows: names.map((name) => [words[name] || name, ...group.map((v) => told(v, name))]) }));
+      rows: names.map((name) => [words[name] || name, ...group.map((v) => partText(v, name))]) }));
   };
 
   const step = (s, i) => {
@@ -297,7 +297,7 @@
           ...pictures(result), ...sounds(result)] : [box("result error", "not executed", "the episode had ended")])];
     });
     return el("li", { class: "step" }, el("ul", { class: "facts" }, ...facts),
-      ...s.said.flatMap((m) => [
+      ...s.new_messages.flatMap((m) => [
         m.sounds && !m.text ? el("div", { class: "box" }, el("p", { class: "role" }, m.role)) : box("said", m.role, m.text),
         ...pictures(m), ...sounds(m)]),
       s.reasoning ? fold("reasoning", box("reply", "reasoning", s.reasoning)) : "",
@@ -392,7 +392,7 @@
 
   for (const button of document.querySelectorAll("[data-show]")) button.hidden = false;
   by("explorer").hidden = false;
-  state.reading = readings[0];
+  state.rule = rules[0];
   refill();
   update();
   linked();

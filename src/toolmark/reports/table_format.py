@@ -29,8 +29,8 @@ class Heat:
 
     low: str
     high: str
-    first: int
-    places: tuple[tuple[int | None, ...], ...]
+    first_column: int
+    positions: tuple[tuple[int | None, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[bool, ...]
     note: str = ""
-    heat: Heat | None = None
-    fold: bool = False
+    shading: Heat | None = None
+    is_collapsed: bool = False
 
 
 def make_grid(table: Table) -> Grid:
@@ -57,8 +57,8 @@ def make_grid(table: Table) -> Grid:
     shown_columns = [
         (name, cells) for name, cells in named_columns if not cells or any(x != "" for x in cells)
     ]
-    plain_columns = shown_columns[: len(shown_columns) - table.heat]
-    shaded_columns = shown_columns[len(shown_columns) - table.heat :]
+    plain_columns = shown_columns[: len(shown_columns) - table.n_shaded_columns]
+    shaded_columns = shown_columns[len(shown_columns) - table.n_shaded_columns :]
     shown_columns = [*_join_interval_columns(plain_columns), *shaded_columns]
     columns = [cells for _, cells in shown_columns]
     texts = [format_column(cells) for cells in columns[: len(columns) - len(shaded_columns)]]
@@ -69,10 +69,10 @@ def make_grid(table: Table) -> Grid:
         rows=tuple(zip(*texts, strict=True)) if rows else (),
         numeric=tuple(_is_numeric(cells) for cells in columns),
         note=visible_text(table.note),
-        heat=_heat_shading(
+        shading=_heat_shading(
             [cells for _, cells in shaded_columns], len(shown_columns) - len(shaded_columns)
         ),
-        fold=table.fold,
+        is_collapsed=table.is_collapsed,
     )
 
 

@@ -24,8 +24,10 @@ def usage_line(usage: RunUsage) -> str:
     if not usage.n_requests and not any(_other_usage_texts(usage)):
         return ""
     requests_label = table_format.pluralize(usage.n_requests, "request")
-    if usage.n_kept:
-        requests_label += f" ({number_format.format_count(usage.n_kept)} answered from the cache)"
+    if usage.n_from_cache:
+        requests_label += (
+            f" ({number_format.format_count(usage.n_from_cache)} answered from the cache)"
+        )
     model = f"{requests_label}, {_tokens_text(usage.tokens)}"
     return "; ".join([model, *_time_texts(usage), *_other_usage_texts(usage)])
 
@@ -45,7 +47,7 @@ def tokens_per_episode(a: RunUsage, b: RunUsage) -> str:
 
 def _tokens_text(usage: Usage) -> str:
     if usage == Usage():
-        return "no tokens told"
+        return "no token counts"
     cached_note = f" ({number_format.format_count(usage.cached)} cached)" if usage.cached else ""
     reasoning_note = (
         f" ({number_format.format_count(usage.reasoning)} reasoning)" if usage.reasoning else ""
@@ -67,4 +69,4 @@ def _other_usage_texts(usage: RunUsage) -> Iterator[str]:
     for name, label in _OTHER_LABELS.items():
         found: Usage = getattr(usage, name)
         if found != Usage():
-            yield f"beside that {label}: {_tokens_text(found)}"
+            yield f"in addition {label}: {_tokens_text(found)}"

@@ -129,7 +129,9 @@ def scorer_id(scorer: Scorer) -> ScorerId:
     for path in map(Path, scorer.files):
         found[path.name] = _file_sha256(path)
     whole = scorer.prepare is not None
-    return ScorerId(sha256=combine_hashes(found) if found else "", files=found, whole=whole)
+    return ScorerId(
+        sha256=combine_hashes(found) if found else "", files=found, judges_whole_run=whole
+    )
 
 
 def modules_shared_with_scorer(suite: Suite) -> list[str]:

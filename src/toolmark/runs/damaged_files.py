@@ -16,7 +16,7 @@ from toolmark.core.errors import DataError
 AdviceText: TypeAlias = Annotated[str, Meta(pattern=placeholders("score"))]
 
 _DEFAULT_ADVICE = {
-    "line": "nothing was changed; mend or remove the line",
+    "line": "nothing was changed; correct or remove the line",
     "file": "next: put the file back",
 }
 

@@ -51,19 +51,19 @@ class DatasetFile(Record, frozen=True, kw_only=True):
 class Manifest(Record, frozen=True, kw_only=True):
     """What a set was made from: suite, suite parameters, seed, inputs, versions, and every file.
 
-    `knobs` contains the names of files and folders, not their paths. `broken` are the reasons why
-    tasks could not be made, each with the number of tasks.
+    `parameters` contains the names of files and folders, not their paths. `n_failed_by_reason` are
+    the reasons why tasks could not be made, each with the number of tasks.
     """
 
     format: int
     suite: str
     seed: int
     n_tasks: int
-    knobs: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     hashes: dict[str, str] = {}
     versions: dict[str, str] = {}
     files: dict[str, DatasetFile] = {}
-    broken: dict[str, int] = {}
+    n_failed_by_reason: dict[str, int] = {}
 
 
 def write_dataset(
@@ -215,13 +215,13 @@ def _write_contents(stage: Path, suite: Suite, tasks: Iterable[Task], descriptio
         suite=suite.name,
         seed=suite.provenance.seed,
         n_tasks=written.n_tasks,
-        knobs=parameters,
+        parameters=parameters,
         hashes=dict(suite.provenance.hashes),
         versions=package_versions.installed_versions(
             (*package_versions.TRACKED_PACKAGES, *suite.provenance.export.packages)
         ),
         files=dict(sorted({**files, CARD_NAME: _hash_file(stage / CARD_NAME)}.items())),
-        broken=dict(broken),
+        n_failed_by_reason=dict(broken),
     )
 
 

@@ -55,7 +55,9 @@ async def play_episode(
             episode.failure = Failure(stage="preparation", kind="preparation", message=reason)
             return False
         tool_format = (
-            setting.suite.tool_formats[task.dialect] if task.dialect else setting.tool_format
+            setting.suite.tool_formats[task.tool_format]
+            if task.tool_format
+            else setting.tool_format
         )
         model = setting.model
         if isinstance(model, Control):

@@ -68,7 +68,7 @@ def panel_judgements(run: Run) -> dict[tuple[str, int, str], dict[str, Judgement
         if judgement.value is not None and not 0.0 <= judgement.value <= 1.0:
             raise DataError(
                 f"{run.path / JUDGEMENTS_FILE}, line {number}: value must lie within [0, 1], got "
-                f"{judgement.value:g}; mend the line, or remove it and give toolmark judge again"
+                f"{judgement.value:g}; correct the line, or remove it and give toolmark judge again"
             )
         panel = panel_by_kind.get(judgement.kind)
         if panel is not None and judgement.form == panel.form and judgement.judge in panel.judges:

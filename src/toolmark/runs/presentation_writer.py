@@ -50,12 +50,12 @@ def write_presentation(
         "Tables", lambda: (*scorer.presentation.tables(by_rule), *scorer.presentation.evidence(run))
     )
     made = StoredPresentation(
-        readings=scorer.rules,
+        rules=scorer.rules,
         metrics={name: tuple(found) for name, found in metrics.items()},
         tables=tuple(tables),
-        levels=_level_names(run, scorer, headline),
-        natives=dict(scorer.presentation.failure_names),
-        across=scorer.presentation.overview,
+        level_names=_level_names(run, scorer, headline),
+        failure_names=dict(scorer.presentation.failure_names),
+        overview=scorer.presentation.overview,
         profile=scorer.presentation.profile,
         caution=caution,
     )

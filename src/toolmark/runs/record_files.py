@@ -197,9 +197,9 @@ class RecordAppender:
         self._size += len(data)
         self._unsynced = True
 
-    def _error(self, why: str) -> DataError:
+    def _error(self, reason: str) -> DataError:
         return DataError(
-            f"{self.path}: cannot write: {why}; what was written is kept; "
+            f"{self.path}: cannot write: {reason}; what was written is stored; "
             "make room and give the same command again"
         )
 

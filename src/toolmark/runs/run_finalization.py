@@ -42,23 +42,27 @@ def keep_valid_scores(
     scorer. A scorer that judges the complete run together retains none: its scores change with
     every episode.
     """
-    kept_keys: set[EpisodeKey] = set()
+    stored_keys: set[EpisodeKey] = set()
     n_lines = 0
-    if scorer_id.sha256 and not scorer_id.whole and run.scorer().sha256 == scorer_id.sha256:
+    if (
+        scorer_id.sha256
+        and not scorer_id.judges_whole_run
+        and run.scorer().sha256 == scorer_id.sha256
+    ):
         try:
             for status in run.episodes.records("scores", _ScoreStatus):
                 n_lines += 1
                 if status.failure is None and (status.task, status.repeat) in completed:
-                    kept_keys.add((status.task, status.repeat))
+                    stored_keys.add((status.task, status.repeat))
         except DataError:  # scores are derived: damaged ones are made again
-            kept_keys.clear()
-    if not kept_keys:
+            stored_keys.clear()
+    if not stored_keys:
         remove_file(run.path / SCORER_FILE)
         episodes.drop_scores()
         write_document(run.path / SCORER_FILE, scorer_id, durable=False)
-    elif len(kept_keys) < n_lines:
-        episodes.replace_scores(_unique_scores(run, kept_keys))
-    return kept_keys
+    elif len(stored_keys) < n_lines:
+        episodes.replace_scores(_unique_scores(run, stored_keys))
+    return stored_keys
 
 
 def _unique_scores(run: Run, wanted: Collection[EpisodeKey]) -> Iterator[Score]:
@@ -87,7 +91,7 @@ def finalize_run(
     done = run.completed_episodes()
     state_writer.write_state("scoring", len(done))
     episodes.flush()
-    if scorer_id.whole or run_scoring.first_request_never_fits(run):
+    if scorer_id.judges_whole_run or run_scoring.first_request_never_fits(run):
         return _replace_scores(run, episodes, scorer, state_writer, _score_all(run, scorer))
     for score in _score_absent(run, scorer, done):
         episodes.append(score)

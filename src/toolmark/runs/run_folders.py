@@ -22,12 +22,13 @@ from toolmark.runs.task_files import MediaReferences, write_tasks
 class RunChoice(NamedTuple):
     """The run that continues, None for a new one, and what the user should know about the choice.
 
-    `accepted`: the run was asked with code that was edited since, and the user accepts the edit.
+    `accepts_edits`: the run was asked with code that was edited since, and the user accepts the
+    edit.
     """
 
     run: Run | None
-    lines: tuple[str, ...] = ()
-    accepted: bool = False
+    notes: tuple[str, ...] = ()
+    accepts_edits: bool = False
 
 
 def choose_run(
@@ -177,7 +178,7 @@ def _numbered_runs(parent: Path, stem: str) -> Iterator[tuple[int, Path]]:
 
 
 def _folder_stem(plan: Plan) -> str:
-    return "-".join([*map(_slug, (plan.suite, plan.model, plan.dialect)), plan.hash])
+    return "-".join([*map(_slug, (plan.suite, plan.model, plan.tool_format)), plan.hash])
 
 
 def _slug(word: str) -> str:

@@ -32,17 +32,17 @@ HEARTBEAT_TIMEOUT_S = 60.0  # after this, a process on another machine counts as
 class Heartbeat(Record, frozen=True, kw_only=True):
     """What `state.json` contains: the state, and the last heartbeat of the process on the run.
 
-    `machine` names the system and the process namespace of `pid`. `born` distinguishes the process
-    from another one of the same number. `at` is the time of the heartbeat, in UTC. `n_stored` is
-    how many episodes were complete then.
+    `system` names the system and the process namespace of `pid`. `process_started` distinguishes
+    the process from another one of the same number. `time` is the time of the heartbeat, in UTC.
+    `n_stored` is how many episodes were complete then.
     """
 
     state: RunState = "planned"
     host: str = ""
-    machine: str = ""
+    system: str = ""
     pid: int = 0
-    born: str = ""
-    at: str = ""
+    process_started: str = ""
+    time: str = ""
     n_stored: int = 0
 
 
@@ -53,9 +53,9 @@ class StateWriter:
         self.folder = folder
         self._heartbeat = Heartbeat(
             host=socket.gethostname(),
-            machine=_machine_id(),
+            system=_machine_id(),
             pid=os.getpid(),
-            born=_process_start(os.getpid()),
+            process_started=_process_start(os.getpid()),
         )
 
     def write_state(self, state: RunState, n_stored: int = 0) -> None:
@@ -65,12 +65,12 @@ class StateWriter:
         """
         if state != "finished":
             remove_file(self.folder / SUMMARY_FILE)
-        self._heartbeat = replace(self._heartbeat, state=state, at=_utc_now(), n_stored=n_stored)
+        self._heartbeat = replace(self._heartbeat, state=state, time=_utc_now(), n_stored=n_stored)
         write_document(self.folder / STATE_FILE, self._heartbeat, durable=False)
 
     def write_heartbeat(self, n_stored: int) -> None:
         """Write a heartbeat. A full disk is ignored here."""
-        self._heartbeat = replace(self._heartbeat, at=_utc_now(), n_stored=n_stored)
+        self._heartbeat = replace(self._heartbeat, time=_utc_now(), n_stored=n_stored)
         with suppress(DataError):
             write_document(self.folder / STATE_FILE, self._heartbeat, durable=False)
 
@@ -93,10 +93,13 @@ def is_alive(heartbeat: Heartbeat, now: datetime | None = None) -> bool:
     """
     if heartbeat.state not in ("running", "scoring") or not heartbeat.pid:
         return False
-    if heartbeat.machine == _machine_id():
-        return bool(heartbeat.born) and _process_start(heartbeat.pid) == heartbeat.born
+    if heartbeat.system == _machine_id():
+        return (
+            bool(heartbeat.process_started)
+            and _process_start(heartbeat.pid) == heartbeat.process_started
+        )
     try:
-        age = (now or datetime.now(UTC)) - datetime.fromisoformat(heartbeat.at)
+        age = (now or datetime.now(UTC)) - datetime.fromisoformat(heartbeat.time)
     except (ValueError, TypeError):
         return False
     return age.total_seconds() < HEARTBEAT_TIMEOUT_S

@@ -22,14 +22,15 @@ class Plan(Record, frozen=True, kw_only=True):
     - `spec`: the `module:attribute` of a user's suite.
     - `modules`, `model_modules`: the hashes of the user's code of the suite and of the model, by
       module (`runs.code_hashes`).
-    - `world`: the hashes of the data that were read, and of what answers: servers, a recording.
-    - `audio`: the format in which an endpoint gets sound.
+    - `environment_hashes`: the hashes of the data that were read, and of what answers: servers, a
+      recording.
+    - `audio_format`: the format in which an endpoint gets sound.
     """
 
     suite: str
     model: str
-    dialect: str
-    knobs: dict[str, Any] = {}
+    tool_format: str
+    parameters: dict[str, Any] = {}
     base_url: str = ""
     sampling: Sampling = Sampling()
     repeats: int = 1
@@ -38,8 +39,8 @@ class Plan(Record, frozen=True, kw_only=True):
     sample: int | None = None
     tasks: str = ""
     tasks_sha256: str = ""
-    world: dict[str, str] = {}
-    audio: str = "wav"
+    environment_hashes: dict[str, str] = {}
+    audio_format: str = "wav"
     spec: str = ""
     modules: dict[str, str] = {}
     model_modules: dict[str, str] = {}
@@ -61,12 +62,17 @@ def plan_differences(old: Plan, new: Plan) -> list[str]:
     for name in dict.fromkeys([*old_settings, *new_settings]):
         if old_settings.get(name) == new_settings.get(name):
             continue
-        n_files += name.startswith(_FIELD_PREFIXES["world"])
-        if not name.startswith(_FIELD_PREFIXES["world"]) or n_files <= _MAX_FILES_LISTED:
+        n_files += name.startswith(_FIELD_PREFIXES["environment_hashes"])
+        if (
+            not name.startswith(_FIELD_PREFIXES["environment_hashes"])
+            or n_files <= _MAX_FILES_LISTED
+        ):
             before, after = _shorten_pair(old_settings.get(name), new_settings.get(name))
             lines.append(f"{name} differs ({before} -> {after})")
     if n_files > _MAX_FILES_LISTED:
-        lines.append(f"{_FIELD_PREFIXES['world']}{n_files - _MAX_FILES_LISTED} more differ")
+        lines.append(
+            f"{_FIELD_PREFIXES['environment_hashes']}{n_files - _MAX_FILES_LISTED} more differ"
+        )
     return lines
 
 
@@ -79,12 +85,15 @@ def differs_only_by_edits(old: Plan, new: Plan) -> bool:
 _FIELD_LABELS = {
     "spec": "the suite's address",
     "base_url": "the address",
-    "audio": "the audio format",
+    "audio_format": "the audio format",
 }
 _FIELD_PREFIXES = {
-    "knobs": "-T ", "sampling": "", "world": "what is read, ", "modules": "the suite's module ",
+    "parameters": "-T ",
+    "sampling": "",
+    "environment_hashes": "what is read, ",
+    "modules": "the suite's module ",
     "model_modules": "the model's module ",
-}  # fmt: skip
+}
 _MAX_VALUE_LENGTH = 60  # characters of one value
 _MAX_FILES_LISTED = 3  # files that are read and differ
 
@@ -100,7 +109,7 @@ def _labelled_settings(plan: Plan) -> dict[str, Any]:
             found[_FIELD_LABELS.get(name, name)] = value
             continue
         for inner, each in (value or {}).items():
-            is_hash = name in ("world", *MODULE_HASH_FIELDS)
+            is_hash = name in ("environment_hashes", *MODULE_HASH_FIELDS)
             found[f"{_FIELD_PREFIXES[name]}{inner}"] = str(each)[:8] if is_hash else each
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from toolmark.core.errors import UsageError, join_reasons, suggest_names
 from toolmark.core.records import Task
-from toolmark.environments.mcp import sandbox as boxes
+from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.runs import runner
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.suite import Suite
@@ -27,7 +27,7 @@ def finish_tasks(
         return
     n = sum(1 for _ in select_tasks(suite, plan, suite.provenance.seed))
     effort = suite.maker.describe_work(select_tasks(suite, plan, suite.provenance.seed))
-    progress = runner.Progress(n_planned=0, n_to_make=n, effort=effort)
+    progress = runner.Progress(n_planned=0, n_to_make=n, work_description=effort)
     watch(progress)
     for task in tasks:
         progress.n_made += 1
@@ -38,7 +38,7 @@ def finish_tasks(
 def check_runnable(suite: Suite, plan: Plan) -> None:
     """Raise UsageError, before any request, if no task of the plan can be run."""
     if suite.environment.starts_processes:
-        boxes.require_sandbox()
+        mcp_sandbox.require_sandbox()
     missing = suite.environment.missing_parts(select_tasks(suite, plan, suite.provenance.seed))
     if missing and all(
         suite.environment.missing_parts([task])

@@ -45,10 +45,10 @@ def make_plan(
     tasks = selection.tasks
     plan = Plan(
         suite=suite.name,
-        knobs=dict(suite.parameters),
+        parameters=dict(suite.parameters),
         model=name,
         base_url=address,
-        dialect=tool_format,
+        tool_format=tool_format,
         sampling=merged,
         repeats=selection.repeats,
         limit=selection.limit,
@@ -56,8 +56,8 @@ def make_plan(
         sample=selection.sample,
         tasks=tasks,
         tasks_sha256=_file_sha256(task_file_path(Path(tasks))) if tasks else "",
-        world=environment_hashes(suite),
-        audio=connection.audio_format,
+        environment_hashes=environment_hashes(suite),
+        audio_format=connection.audio_format,
         spec=suite.provenance.spec,
         modules=code_hashes.suite_hashes(suite),
         model_modules=code_hashes.model_hashes(model),

@@ -42,7 +42,7 @@ def score_episode(
         verdicts = {name: check_verdict(found[name]) for name in scorer.rules if name in found}
     except Exception as error:  # a bug of ours must not end a long run, nor count against the model
         failure = failure_of(error, "scorer")
-    return structs.replace(_empty_score(task, trajectory.repeat, failure), readings=verdicts)
+    return structs.replace(_empty_score(task, trajectory.repeat, failure), verdicts=verdicts)
 
 
 def _empty_score(task: Task, repeat: int, failure: Failure | None) -> Score:
@@ -98,9 +98,9 @@ def _check_rule_names(verdicts: Mapping[str, Verdict], rules: Sequence[str]) -> 
     """Raise ValueError unless the verdicts are of these grading rules, the headline among them."""
     for name in verdicts:
         if name not in rules:
-            raise ValueError(f"no reading {name!r}{suggest_names(name, rules)}")
+            raise ValueError(f"no rule {name!r}{suggest_names(name, rules)}")
     if rules[0] not in verdicts:
-        raise ValueError(f"no verdict in the headline reading {rules[0]!r}")
+        raise ValueError(f"no verdict in the headline rule {rules[0]!r}")
 
 
 def check_verdict(verdict: Verdict) -> Verdict:
@@ -132,7 +132,7 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
     summary = {
         "suite": plan.suite,
         "model": plan.model,
-        "dialect": plan.dialect,
+        "tool_format": plan.tool_format,
         **({"sample": plan.sample} if plan.sample and plan.limit is None else {}),
         **({"caution": caution} if caution else {}),
         "n_planned": run.info.n_planned,
@@ -141,8 +141,8 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
         "failures": _count_by_kind(causes),
         "score": head,
         "parts": {part["name"]: part for part in parts},
-        "reading": scorer.rules[0],
-        "readings": scorer.rules,
+        "rule": scorer.rules[0],
+        "rules": scorer.rules,
         "spent": run_usage.summary_fields(run_usage.measure_run_usage(run)),
         "run_dir": str(run.path),
     }
@@ -155,7 +155,11 @@ def _run_caution(run: Run, scorer: Scorer, table: Columns, causes: Container[Fai
 
     That is the scorer's caution, that no sandbox confined the servers, and that no request fitted.
     """
-    sandbox_note = sandbox.OFF_NOTE if run.info.plan.world.get(sandbox.RECORD_KEY) == "off" else ""
+    sandbox_note = (
+        sandbox.OFF_NOTE
+        if run.info.plan.environment_hashes.get(sandbox.RECORD_KEY) == "off"
+        else ""
+    )
     never_fits = NEVER_FITS.cause in causes
     fit_note = (
         f"{NEVER_FITS.message}: they are not run, and say nothing of it" if never_fits else ""
@@ -197,7 +201,7 @@ def summary_metrics(scorer: Scorer, table: Columns) -> list[Metric]:
     rows = head.select_rows(table)
     n_repeats = int(table.repeat.max(initial=0)) + 1
     binary = np.isin(rows.value[rows.run], (0.0, 1.0)).all()
-    if n_repeats < 2 or not binary or not head.measure(table).share:
+    if n_repeats < 2 or not binary or not head.measure(table).is_share:
         return [head, *parts]
     ks = [2**n for n in range(1, n_repeats.bit_length()) if 2**n < n_repeats] + [n_repeats]
     return [head, *parts, *(_passes_metric(head, k, every) for every in (True, False) for k in ks)]
@@ -206,7 +210,7 @@ def summary_metrics(scorer: Scorer, table: Columns) -> list[Metric]:
 def _passes_metric(head: Metric, k: int, every: bool) -> Metric:
     name = f"pass^{k}" if every else f"pass@{k}"
     description = f"{'all' if every else 'any'} of {k} right ({name})"
-    return Metric(name, PassRate(k=k, every=every), description, "tasks", head.rows)
+    return Metric(name, PassRate(k=k, all_attempts=every), description, "tasks", head.filters)
 
 
 def _metric_fields(metric: Metric, table: Columns) -> dict[str, Any]:
@@ -216,7 +220,7 @@ def _metric_fields(metric: Metric, table: Columns) -> dict[str, Any]:
     covers_all = estimate.n == rows.run.sum()
     optional_fields = {
         "partial": estimate.partial,
-        "told": metric.told,
+        "title": metric.title,
         "unit": metric.unit,
         # the interval is as wide as the items or groups make it: shown where answers share them
         "n_items": n_items if n_items < estimate.n and covers_all else 0,
@@ -231,5 +235,5 @@ def _metric_fields(metric: Metric, table: Columns) -> dict[str, Any]:
         "worst": estimate.worst,
         "best": estimate.best,
         **{name: value for name, value in optional_fields.items() if value},
-        **({} if estimate.share else {"share": False}),
+        **({} if estimate.is_share else {"is_share": False}),
     }

@@ -4,7 +4,7 @@
 episodes were not run. `state.json` says which process works on the run (`runs.run_lifecycle`).
 `scores.jsonl`, `scorer.json`, `presentation.json`, `views.jsonl`, `summary.json` and `report.html`
 are derived and may be deleted. Each completed episode is appended with one write, so a killed run
-loses only the episodes in progress. An incomplete last line is dropped when the run is opened for
+drops only the episodes in progress. An incomplete last line is dropped when the run is opened for
 writing.
 """
 
@@ -89,16 +89,17 @@ class RunInfo(Record, frozen=True, kw_only=True):
     """What `run.json` contains: `n_setup` of the `n_tasks` are not scored but needed by others.
 
     - `created`: the time in UTC.
-    - `served`: the models' names as the server reports them.
-    - `dropped`: the settings that the server refused and that were left out.
-    - `unsent`: the settings that were asked for and that this endpoint is never sent.
-    - `missing`, `notes`, `servers`: by the name of a part of the environment factory. `missing` is
-      what the part lacked when the run was last begun or continued, `notes` what happened to it,
-      `servers` what it says it is, one line for each server seen: name, version, hash of its tools.
+    - `served_models`: the models' names as the server reports them.
+    - `refused_settings`: the settings that the server refused and that were left out.
+    - `unsent_settings`: the settings that were asked for and that this endpoint is never sent.
+    - `missing_parts`, `notes`, `server_versions`: by the name of a part of the environment factory.
+      `missing_parts` is what the part lacked when the run was last begun or continued, `notes` what
+      happened to it, `server_versions` what it says it is, one line for each server seen: name,
+      version, hash of its tools.
     - `wall_s`: the time that all sessions of work on the run took, in seconds. A session that was
       killed is not included.
-    - `edited`: for each time that the user let the run continue after an edit, the hashes of the
-      code that had asked until then.
+    - `replaced_hashes`: for each time that the user let the run continue after an edit, the hashes
+      of the code that had asked until then.
     """
 
     format: int
@@ -111,14 +112,14 @@ class RunInfo(Record, frozen=True, kw_only=True):
     tasks_sha256: str = ""
     hashes: dict[str, str] = {}
     versions: dict[str, str] = {}
-    served: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = ()
-    unsent: tuple[str, ...] = ()
-    missing: dict[str, str] = {}
+    served_models: tuple[str, ...] = ()
+    refused_settings: tuple[str, ...] = ()
+    unsent_settings: tuple[str, ...] = ()
+    missing_parts: dict[str, str] = {}
     notes: dict[str, tuple[str, ...]] = {}
-    servers: dict[str, tuple[str, ...]] = {}
+    server_versions: dict[str, tuple[str, ...]] = {}
     wall_s: float = 0.0
-    edited: tuple[dict[str, str], ...] = ()
+    replaced_hashes: tuple[dict[str, str], ...] = ()
 
     @property
     def n_planned(self) -> int:
@@ -137,7 +138,7 @@ class Summary(dict[str, Any]):
     def __str__(self) -> str:
         """Return `success 38.2 % [26.1, 52.4], n=50, not run 0`."""
         head = self["score"]
-        label = head.get("told") or head["name"]
+        label = head.get("title") or head["name"]
         n_run, n_not_run = map(number_format.format_count, (self["n_run"], self["n_not_run"]))
         counts = number_format.replace_special_spaces(f"n={n_run}, not run {n_not_run}")
         return f"{label} {_estimate_text(head)}, {counts}"
@@ -181,7 +182,7 @@ def absent_score(
         repeat=repeat,
         category=task.category,
         axes=task.axes,
-        readings=dict(verdicts),
+        verdicts=dict(verdicts),
         failure=failure or NOT_REACHED,
     )
 
@@ -418,24 +419,24 @@ class RunWriter:
     def update_info(
         self,
         *,
-        served: Iterable[str] = (),
-        dropped: Iterable[str] = (),
-        unsent: Iterable[str] = (),
-        missing: Mapping[str, str] | None = None,
+        served_models: Iterable[str] = (),
+        refused_settings: Iterable[str] = (),
+        unsent_settings: Iterable[str] = (),
+        missing_parts: Mapping[str, str] | None = None,
         notes: Mapping[str, Sequence[str]] | None = None,
-        servers: Mapping[str, Sequence[str]] | None = None,
+        server_versions: Mapping[str, Sequence[str]] | None = None,
         wall_s: float = 0.0,
     ) -> None:
-        """Add to `run.json`. `missing` replaces what was missing before."""
+        """Add to `run.json`. `missing_parts` replaces what was missing before."""
         info = self.run.info
         noted = msgspec.structs.replace(
             info,
-            served=tuple(sorted({*info.served, *served} - {""})),
-            dropped=tuple(sorted({*info.dropped, *dropped})),
-            unsent=tuple(sorted({*info.unsent, *unsent})),
-            missing=info.missing if missing is None else dict(missing),
+            served_models=tuple(sorted({*info.served_models, *served_models} - {""})),
+            refused_settings=tuple(sorted({*info.refused_settings, *refused_settings})),
+            unsent_settings=tuple(sorted({*info.unsent_settings, *unsent_settings})),
+            missing_parts=info.missing_parts if missing_parts is None else dict(missing_parts),
             notes=_merge_notes(info.notes, notes),
-            servers=_merge_notes(info.servers, servers),
+            server_versions=_merge_notes(info.server_versions, server_versions),
             wall_s=round(info.wall_s + wall_s, 3),
         )
         if noted != info:
@@ -450,17 +451,17 @@ class RunWriter:
             plan=msgspec.structs.replace(
                 old, modules=plan.modules, model_modules=plan.model_modules
             ),
-            edited=(*self.run.info.edited, {**old.modules, **old.model_modules}),
+            replaced_hashes=(*self.run.info.replaced_hashes, {**old.modules, **old.model_modules}),
         )
         self.run.info = info
         write_document(self.path / INFO_FILE, info)
 
     def replace_tasks(
-        self, tasks: Mapping[str, Task], media: MediaStore | None, refers: MediaReferences
+        self, tasks: Mapping[str, Task], media: MediaStore | None, referenced_media: MediaReferences
     ) -> None:
         """Replace the tasks of the same ids, of which no episode is complete."""
         merged_tasks = (tasks.get(task.id, task) for task in Run(self.path).tasks())
-        written = write_tasks(self.path / "tasks.jsonl", merged_tasks, media, refers)
+        written = write_tasks(self.path / "tasks.jsonl", merged_tasks, media, referenced_media)
         info = msgspec.structs.replace(self.run.info, tasks_sha256=written.sha256)
         write_document(self.path / INFO_FILE, info)
         self.run = Run(self.path)

@@ -24,12 +24,12 @@ class RunUsage(Record, frozen=True, kw_only=True):
     Reasoning tokens are part of output, cached tokens part of input. `reply_s` is the total time of
     replies, `wall_s` the total time of all sessions of work on the run, both in seconds. Counted
     separately are the tokens of episodes that were broken off (`not_run`), of a simulated user and
-    of judges, where these are models. `n_kept` of the requests were answered from the cache.
+    of judges, where these are models. `n_from_cache` of the requests were answered from the cache.
     """
 
     n_episodes: int = 0
     n_requests: int = 0
-    n_kept: int = 0
+    n_from_cache: int = 0
     tokens: Usage = Usage()
     reply_s: float = 0.0
     wall_s: float = 0.0
@@ -50,7 +50,7 @@ class _UserReply(Record, frozen=True, kw_only=True):
 
 class _Reply(Record, frozen=True, kw_only=True):
     usage: Usage = Usage()
-    kept: bool = False
+    from_cache: bool = False
 
 
 class _Step(Record, frozen=True, kw_only=True):
@@ -72,9 +72,9 @@ class _UsageSum:
     def __init__(self) -> None:
         self.totals = [0, 0, 0, 0]
 
-    def add(self, used: Usage) -> None:
+    def add(self, usage: Usage) -> None:
         """Add what one reply, or a complete episode, used."""
-        found = (used.input, used.output, used.reasoning, used.cached)
+        found = (usage.input, usage.output, usage.reasoning, usage.cached)
         self.totals = [have + more for have, more in zip(self.totals, found, strict=True)]
 
     def total(self) -> Usage:
@@ -91,7 +91,7 @@ def measure_run_usage(run: Run) -> RunUsage:
     for line in run.episodes.records("trajectories", _UsageLine):
         n_episodes += 1
         n_requests += len(line.steps)
-        n_kept += sum(step.reply.kept for step in line.steps)
+        n_kept += sum(step.reply.from_cache for step in line.steps)
         reply_s += line.latency_s
         model.add(line.usage)
         _add_user_usage(line, user)
@@ -104,7 +104,7 @@ def measure_run_usage(run: Run) -> RunUsage:
     return RunUsage(
         n_episodes=n_episodes,
         n_requests=n_requests,
-        n_kept=n_kept,
+        n_from_cache=n_kept,
         tokens=model.total(),
         reply_s=round(reply_s, 3),
         wall_s=run.info.wall_s,
@@ -120,7 +120,7 @@ def summary_fields(usage: RunUsage) -> dict[str, Any]:
     return {
         "n_episodes": usage.n_episodes,
         "n_requests": usage.n_requests,
-        **({"n_kept": usage.n_kept} if usage.n_kept else {}),
+        **({"n_from_cache": usage.n_from_cache} if usage.n_from_cache else {}),
         "tokens": msgspec.structs.asdict(usage.tokens),
         "reply_s": usage.reply_s,
         "wall_s": usage.wall_s,

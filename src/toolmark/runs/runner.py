@@ -52,11 +52,11 @@ class Progress:
       began, `n_run` and `n_not_run` are its own.
     - `n_made`: tasks finished by this process, after `n_made_before`, out of `n_to_make`, while a
       suite makes its tasks and nothing is planned yet.
-    - `effort`: says what making the tasks takes.
+    - `work_description`: says what making the tasks takes.
     - `headline`: the headline of the scores so far, as the summary would have it; it may lack the
       last few scores, and all where nobody watches.
-    - `missing`: what parts of the environment factory lack, by name. Tasks that need them are not
-      run.
+    - `missing_parts`: what parts of the environment factory lack, by name. Tasks that need them are
+      not run.
     - `wait_reasons`: why requests that wait to be repeated wait now.
     - `start_notes`: say why a run continues, or why a new one begins.
     """
@@ -65,12 +65,12 @@ class Progress:
     n_made: int = 0
     n_made_before: int = 0
     n_to_make: int = 0
-    effort: str = ""
+    work_description: str = ""
     n_done_before: int = 0
     n_run: int = 0
     n_not_run: int = 0
     headline: Estimate = field(default_factory=lambda: Estimate(name=""))
-    missing: Mapping[str, str] = field(default_factory=dict)
+    missing_parts: Mapping[str, str] = field(default_factory=dict)
     wait_reasons: Collection[str] = ()
     input_tokens: int = 0
     output_tokens: int = 0
@@ -133,10 +133,10 @@ async def _run_missing_episodes(
     context.pending = run.missing_episodes(completed)
     context.environment_waits = provider_circuit_breaker.watch_waits()
     n_workers = context.breaker.n_concurrent = min(max_connections, progress.n_planned)
-    progress.missing = dict(
+    progress.missing_parts = dict(
         context.suite.environment.missing_parts(task for task, _ in run.missing_episodes(completed))
     )
-    context.folder.update_info(missing=progress.missing)
+    context.folder.update_info(missing_parts=progress.missing_parts)
     await _run_in_environment(context, n_workers, stop)
 
 
@@ -154,9 +154,9 @@ async def _run_in_environment(
             await _run_workers(context, environment_factory, n_workers, stop)
         finally:
             folder.update_info(
-                served=context.served_models,
+                served_models=context.served_models,
                 notes=environment_factory.incident_notes(),
-                servers=environment_factory.part_descriptions(),
+                server_versions=environment_factory.part_descriptions(),
                 wall_s=context.progress.elapsed_s,
             )
 
@@ -208,7 +208,7 @@ class _RunContext:
             self.setup_states.put((task.id, trajectory.repeat), trajectory.state)
             return
         score = run_scoring.score_episode(self.suite.scorer, task, trajectory)
-        if not self.scorer_id.whole:
+        if not self.scorer_id.judges_whole_run:
             self.folder.episodes.append(score)
         self.add_score(score)
 

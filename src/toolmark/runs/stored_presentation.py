@@ -39,32 +39,33 @@ View: TypeAlias = Table | Drawing | Audio
 class StoredPresentation(Record, frozen=True, kw_only=True):
     """How readers see a run's scores.
 
-    - `readings`: names of the grading rules. The first is the headline.
+    - `rules`: names of the grading rules. The first is the headline.
     - `metrics`: the metrics of each grading rule, the headline first.
     - `tables`: tables and charts on the run's page.
-    - `levels`: names of the levels of the axes by which two runs are compared, by axis and level.
-    - `natives`: readable words for the suite's own classes of failure.
-    - `across`, `profile`: name what is shown of several runs together (`suite_registry.OVERVIEWS`,
-      `suite_registry.PROFILES`).
+    - `level_names`: names of the levels of the axes by which two runs are compared, by axis and
+      level.
+    - `failure_names`: readable words for the suite's own classes of failure.
+    - `overview`, `profile`: name what is shown of several runs together
+      (`suite_registry.OVERVIEWS`, `suite_registry.PROFILES`).
     - `caution`: what readers must know first.
     """
 
-    readings: tuple[str, ...]
+    rules: tuple[str, ...]
     metrics: dict[str, tuple[Metric, ...]] = {}
     tables: tuple[Table | Chart, ...] = ()
-    levels: dict[str, dict[str, str]] = {}
-    natives: dict[str, str] = {}
-    across: str = ""
+    level_names: dict[str, dict[str, str]] = {}
+    failure_names: dict[str, str] = {}
+    overview: str = ""
     profile: str = ""
     caution: str = ""
 
     def __post_init__(self) -> None:
         """Raise ValueError unless there is a grading rule, and a metric of each."""
-        if not self.readings:
-            raise ValueError("there is no reading")
-        for name in self.readings:
+        if not self.rules:
+            raise ValueError("there is no rule")
+        for name in self.rules:
             if not self.metrics.get(name):
-                raise ValueError(f"there is no metric of the reading {name!r}")
+                raise ValueError(f"there is no metric of the rule {name!r}")
 
 
 def omitted_table(title: str, size_bytes: int) -> Table:
@@ -131,10 +132,10 @@ def report_mismatch_as_damage(*runs: Run) -> Iterator[None]:
 
 def provisional_presentation(run: Run) -> StoredPresentation:
     """Return the presentation of a run that is not scored: the mean value of what has a score."""
-    score = next((score for score in run.scores() if score.readings), None)
-    rules = tuple(score.readings) if score is not None else ("score",)
+    score = next((score for score in run.scores() if score.verdicts), None)
+    rules = tuple(score.verdicts) if score is not None else ("score",)
     metrics: dict[str, tuple[Metric, ...]] = dict.fromkeys(rules, (Metric("score"),))
-    return StoredPresentation(readings=rules, metrics=metrics, caution=unfinished_notice(run))
+    return StoredPresentation(rules=rules, metrics=metrics, caution=unfinished_notice(run))
 
 
 def unfinished_notice(run: Run) -> str:

@@ -116,7 +116,7 @@ def _vector_errors(one: Vector, other: Vector) -> tuple[float, float]:
 def _require_penalty(penalty: Any, rule: GradingRule) -> Any:
     if penalty is None:
         what = "baseline=" if rule == "paper" else "low= and high="
-        raise UsageError(f"a prediction is invalid: the reading {rule!r} needs {what}")
+        raise UsageError(f"a prediction is invalid: the rule {rule!r} needs {what}")
     return penalty
 
 
@@ -194,7 +194,7 @@ def _parse_truths(truth: Any) -> Numbers:
     if not np.isfinite(numbers).all():
         wrong = ~np.isfinite(numbers).all(axis=1)
         n, first = np.count_nonzero(wrong), wrong.argmax()
-        raise UsageError(f"{n} truths are not finite, first in row {first}; mend the data")
+        raise UsageError(f"{n} truths are not finite, first in row {first}; correct the data")
     return numbers
 
 
@@ -246,20 +246,20 @@ class ErrorAccumulator:
         self._n_infinite = [0, 0]
         self._rows, self._base = NumberBuffer(), NumberBuffer()
 
-    def feed(self, more: RowErrors) -> None:
+    def feed(self, rows: RowErrors) -> None:
         """Add rows. Raises UsageError where some have a baseline and others do not."""
-        self.invalid += len(more.valid) - int(np.count_nonzero(more.valid))
-        self.exact += int(np.count_nonzero((more.mae == 0) & more.valid))
-        self._mae.feed(more.mae)
-        self._mse.feed(more.mse)
-        self._rows.feed(more.mae)
-        if more.base_mae is not None and more.base_mse is not None:
-            self._base_mae.feed(more.base_mae)
-            self._base_mse.feed(more.base_mse)
-            self._base.feed(more.base_mae)
+        self.invalid += len(rows.valid) - int(np.count_nonzero(rows.valid))
+        self.exact += int(np.count_nonzero((rows.mae == 0) & rows.valid))
+        self._mae.feed(rows.mae)
+        self._mse.feed(rows.mse)
+        self._rows.feed(rows.mae)
+        if rows.base_mae is not None and rows.base_mse is not None:
+            self._base_mae.feed(rows.base_mae)
+            self._base_mse.feed(rows.base_mse)
+            self._base.feed(rows.base_mae)
             if self.rule == "reference":
-                self._add_ratios(0, more.mae, more.base_mae, more.valid)
-                self._add_ratios(1, more.mse, more.base_mse, more.valid)
+                self._add_ratios(0, rows.mae, rows.base_mae, rows.valid)
+                self._add_ratios(1, rows.mse, rows.base_mse, rows.valid)
         if len(self._base) not in (0, len(self._rows)):
             raise UsageError("some rows come with a baseline's errors, others without")
 
@@ -295,7 +295,7 @@ class ErrorAccumulator:
             "normalised_quantile_filtered_mae": quantiles.normalised,
             "max_rel_mae": quantiles.max_relative,
             "prop_beyond_3x_median": quantiles.outlier_share,
-            "n_kept": quantiles.n_inside,
+            "n_inside": quantiles.n_inside,
             "baseline_mae": self._base_mae.mean,
             "baseline_mse": self._base_mse.mean,
             "approx_rel_mae": safe_ratio(self._mae.total, self._base_mae.total if paired else nan),

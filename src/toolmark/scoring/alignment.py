@@ -126,7 +126,7 @@ def align_trajectory(
 
 def _check_settings(rule: GradingRule, weak: Any, strong: Any) -> None:
     if rule not in _GRADING_RULES:
-        raise UsageError(f"no reading {rule!r}{suggest_names(rule, _GRADING_RULES)}")
+        raise UsageError(f"no rule {rule!r}{suggest_names(rule, _GRADING_RULES)}")
     for name, value in (("weak", weak), ("strong", strong)):
         # comparisons with nan are False: all pairs would be dropped silently
         if not isinstance(value, Real) or not isfinite(value):
@@ -273,7 +273,7 @@ def _alignment_measures(
     strong: float,
     rule: GradingRule,
 ) -> dict[str, Any]:
-    n, k = len(truth.calls), len(matches.g)
+    n, k = len(truth.calls), len(matches.truth_step)
     recall = k / n
     joint = StepContingency(matches, truth.n_steps, predicted.n_steps)
     left = matches.truth.tolist()

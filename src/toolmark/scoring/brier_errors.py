@@ -41,15 +41,15 @@ SUM_TOLERANCE = 1e-5
 class RowErrors(NamedTuple):
     """One row: both errors, and the probabilities of two classes.
 
-    `said` is the likeliest class (-1 if invalid), `top` its probability, and `p` the probability of
-    the truth.
+    `predicted_class` is the likeliest class (-1 if invalid), `top_probability` its probability, and
+    `truth_probability` the probability of the truth.
     """
 
     brier: float = WORST_ERROR
     brier_sq: float = WORST_ERROR
-    said: int = -1
-    p: float = nan
-    top: float = nan
+    predicted_class: int = -1
+    truth_probability: float = nan
+    top_probability: float = nan
 
 
 class TableErrors(NamedTuple):
@@ -58,8 +58,8 @@ class TableErrors(NamedTuple):
     brier: Numbers
     brier_sq: Numbers
     predicted_classes: NDArray[np.int64]
-    p: Numbers
-    top: Numbers
+    truth_probability: Numbers
+    top_probability: Numbers
     valid: Mask
 
 
@@ -196,9 +196,9 @@ class BrierAccumulator:
         self._linear = Moments()
         self._square = Moments()
 
-    def feed(self, more: TableErrors) -> None:
+    def feed(self, rows: TableErrors) -> None:
         """Add rows."""
-        self.add_errors(more.brier, more.brier_sq, more.valid)
+        self.add_errors(rows.brier, rows.brier_sq, rows.valid)
 
     def add_errors(self, brier: Numbers, brier_sq: Numbers, valid: Mask) -> None:
         """Add the errors of rows, arrays (N,), in which invalid rows already have theirs."""

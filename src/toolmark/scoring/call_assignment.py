@@ -175,7 +175,7 @@ def structural_assignment(found: CandidateCells, weak: float, steps: CallSteps) 
 def _structure_agreement(matches: Matches, steps: CallSteps) -> float:
     """Return the sum of coherence, purity and order, each in [0, 1], rounded to 9 decimals."""
     joint = StepContingency(matches, steps.n_truth, steps.n_predicted)
-    coherence = joint.coherence() / max(len(matches.g), 1)
+    coherence = joint.coherence() / max(len(matches.truth_step), 1)
     return round(coherence + joint.purity() + joint.order(), 9)
 
 

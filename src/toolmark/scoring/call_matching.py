@@ -27,33 +27,34 @@ _PARALLEL = "parallel_function_checker_no_order"
 
 
 class MatchFault(Struct, frozen=True):
-    """Why calls do not match: the official error type (`native`) and its place.
+    """Why calls do not match: the official error type (`error_type`) and its place.
 
-    `call` is the index of the predicted call, or of the expected call where none matches it
-    (`expected`). `got` is the value found, and `want` shows values that pass. For an expected
-    parallel call without a match, `near` has the fault of each call that was tried.
+    `call_index` is the index of the predicted call, or of the expected call where none matches it
+    (`expected_call`). `value` is the value found, and `accepted_values` shows values that pass. For
+    an expected parallel call without a match, `candidates` has the fault of each call that was
+    tried.
     """
 
-    native: str
-    call: int = 0
+    error_type: str
+    call_index: int = 0
     tool: str = ""
     parameter: str = ""
-    got: Any = None
-    want: Any = None
-    expected: int = -1
-    near: tuple[MatchFault, ...] = ()
+    value: Any = None
+    accepted_values: Any = None
+    expected_call: int = -1
+    candidates: tuple[MatchFault, ...] = ()
 
 
 def check_calls(
     docs: Sequence[FunctionDoc],
-    made: Sequence[MadeCall],
+    predicted: Sequence[MadeCall],
     truth: Sequence[ExpectedCall],
     category: str,
     *,
     converter: ValueConverter = PYTHON_CONVERTER,
     fallback: ValueConverter | None = None,
 ) -> MatchFault | None:
-    """Return the first fault of the calls `made`, None if they match.
+    """Return the first fault of the calls `predicted`, None if they match.
 
     `category` is the category's name: with "parallel" in it the order is free, with "multiple" the
     truth selects the doc, otherwise the first doc is used. `fallback` converts a value that fails
@@ -61,30 +62,37 @@ def check_calls(
     cannot handle either.
     """
     if "parallel" in category:
-        return _check_parallel(docs, made, truth, converter, fallback)
+        return _check_parallel(docs, predicted, truth, converter, fallback)
     if "multiple" in category:
-        if len(made) != len(truth):
+        if len(predicted) != len(truth):
             return MatchFault(
-                "multiple_function_checker:wrong_count", got=len(made), want=len(truth)
+                "multiple_function_checker:wrong_count",
+                value=len(predicted),
+                accepted_values=len(truth),
             )
-        return check_call(_find_doc(docs, truth[0]), made[0], truth[0], 0, converter, fallback)
-    if len(made) != 1:
-        return MatchFault(f"{_SIMPLE}:wrong_count", got=len(made), want=1)
-    return check_call(docs[0], made[0], truth[0], 0, converter, fallback)
+        return check_call(_find_doc(docs, truth[0]), predicted[0], truth[0], 0, converter, fallback)
+    if len(predicted) != 1:
+        return MatchFault(f"{_SIMPLE}:wrong_count", value=len(predicted), accepted_values=1)
+    return check_call(docs[0], predicted[0], truth[0], 0, converter, fallback)
 
 
 def check_any_pairing(
-    docs: Sequence[FunctionDoc], made: Sequence[MadeCall], truth: Sequence[ExpectedCall]
+    docs: Sequence[FunctionDoc], predicted: Sequence[MadeCall], truth: Sequence[ExpectedCall]
 ) -> MatchFault | None:
     """Return None if any pairing of parallel calls matches them all, otherwise the first fault.
 
     The official matcher (`check_calls`) takes the first call that fits each expected call in order,
     so that it can miss such a pairing.
     """
-    if len(made) != len(truth):
-        return MatchFault(f"{_PARALLEL}:wrong_count", got=len(made), want=len(truth))
+    if len(predicted) != len(truth):
+        return MatchFault(
+            f"{_PARALLEL}:wrong_count", value=len(predicted), accepted_values=len(truth)
+        )
     faults = [
-        [check_call(_find_doc(docs, expected), call, expected, at) for at, call in enumerate(made)]
+        [
+            check_call(_find_doc(docs, expected), call, expected, at)
+            for at, call in enumerate(predicted)
+        ]
         for expected in truth
     ]
     owner = maximum_matching.match_most([[fault is None for fault in row] for row in faults])
@@ -100,33 +108,35 @@ def _no_match_fault(
 ) -> MatchFault:
     return MatchFault(
         f"{_PARALLEL}:cannot_find_match",
-        call=position,
+        call_index=position,
         tool=next(iter(truth[position])),
-        expected=position,
-        near=near,
+        expected_call=position,
+        candidates=near,
     )
 
 
 def _check_parallel(
     docs: Sequence[FunctionDoc],
-    made: Sequence[MadeCall],
+    predicted: Sequence[MadeCall],
     truth: Sequence[ExpectedCall],
     converter: ValueConverter,
     fallback: ValueConverter | None,
 ) -> MatchFault | None:
     """Match greedily: each expected call takes the first unused call that matches it."""
-    if len(made) != len(truth):
-        return MatchFault(f"{_PARALLEL}:wrong_count", got=len(made), want=len(truth))
-    unused = list(range(len(made)))
+    if len(predicted) != len(truth):
+        return MatchFault(
+            f"{_PARALLEL}:wrong_count", value=len(predicted), accepted_values=len(truth)
+        )
+    unused = list(range(len(predicted)))
     for position, expected in enumerate(truth):
         doc = _find_doc(docs, expected)
         name = doc["name"]
         tried: list[MatchFault | None] = []
         for index in unused:
-            if made[index][0] != name:
+            if predicted[index][0] != name:
                 tried.append(None)  # the most frequent fault, created only if it is returned
                 continue
-            fault = check_call(doc, made[index], expected, index, converter, fallback)
+            fault = check_call(doc, predicted[index], expected, index, converter, fallback)
             if fault is None:
                 unused.remove(index)
                 break
@@ -134,7 +144,7 @@ def _check_parallel(
         else:
             pairs = zip(unused, tried, strict=True)
             near = tuple(
-                fault or _wrong_name_fault(made[index], doc, index) for index, fault in pairs
+                fault or _wrong_name_fault(predicted[index], doc, index) for index, fault in pairs
             )
             return _no_match_fault(truth, position, near)
     return None
@@ -148,13 +158,13 @@ def _find_doc(docs: Sequence[FunctionDoc], truth: ExpectedCall) -> FunctionDoc:
     raise value_matching.OfficialCheckerError(f"the truth names {name!r}, which no doc describes")
 
 
-def _wrong_name_fault(made: MadeCall, doc: FunctionDoc, index: int) -> MatchFault:
-    return MatchFault(_NAME, index, made[0], got=made[0], want=doc["name"])
+def _wrong_name_fault(predicted: MadeCall, doc: FunctionDoc, index: int) -> MatchFault:
+    return MatchFault(_NAME, index, predicted[0], value=predicted[0], accepted_values=doc["name"])
 
 
 def check_call(
     doc: FunctionDoc,
-    made: MadeCall,
+    predicted: MadeCall,
     truth: ExpectedCall,
     index: int = 0,
     converter: ValueConverter = PYTHON_CONVERTER,
@@ -165,15 +175,15 @@ def check_call(
     The order is: name, required parameters, each given parameter in the model's order, then missing
     optional parameters. Raises OfficialCheckerError as `check_calls` does.
     """
-    name, arguments = made
+    name, arguments = predicted
     if name != doc["name"]:
-        return _wrong_name_fault(made, doc, index)
+        return _wrong_name_fault(predicted, doc, index)
     (wanted,) = truth.values()
     schema = doc["parameters"]
     for parameter in schema["required"]:
         if parameter not in arguments:
             want = wanted.get(parameter)
-            return MatchFault(_MISSING, index, name, parameter, want=want)
+            return MatchFault(_MISSING, index, name, parameter, accepted_values=want)
     properties = schema["properties"]
     scalars = converter.unconverted_types
     for parameter, value in arguments.items():
@@ -190,7 +200,7 @@ def check_call(
         return None
     for parameter, options in wanted.items():
         if parameter not in arguments and "" not in options:
-            return MatchFault(_MISSING_OPTIONAL, index, name, parameter, want=options)
+            return MatchFault(_MISSING_OPTIONAL, index, name, parameter, accepted_values=options)
     return None
 
 

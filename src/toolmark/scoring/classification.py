@@ -143,7 +143,7 @@ def _check_truth_range(
     shown_value = "none" if truth[row] == NO_VALUE else truth[row]
     raise UsageError(
         f"{np.count_nonzero(outside)} of {len(truth)} truths are not in 0..{n - 1}, first in row "
-        f"{row}: {shown_value}; mend the data, or take the reading 'reference' for numbers out of "
+        f"{row}: {shown_value}; correct the data, or take the rule 'reference' for numbers out of "
         "range"
     )
 

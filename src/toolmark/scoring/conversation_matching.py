@@ -80,11 +80,11 @@ def _flatten_turns(turns: Iterable[tuple[Any, ...]]) -> list[Any]:
     return [call for turn in turns for call in turn]
 
 
-def _turn_recall(truth: tuple[Any, ...], made: tuple[Any, ...]) -> float:
-    for at, call in enumerate(made):
+def _turn_recall(truth: tuple[Any, ...], predicted: tuple[Any, ...]) -> float:
+    for at, call in enumerate(predicted):
         if at == len(truth) or call != truth[at]:
             return at / len(truth)
-    return len(made) / len(truth)
+    return len(predicted) / len(truth)
 
 
 class ConversationAccumulator:

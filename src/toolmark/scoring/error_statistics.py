@@ -36,7 +36,7 @@ _ZERO_MEDIAN = 1e-10  # used by the reference in place of a median of 0
 def check_rule(rule: str) -> None:
     """Raise UsageError for an unknown grading rule."""
     if rule not in GRADING_RULES:
-        raise UsageError(f"no reading {rule!r}{suggest_names(rule, GRADING_RULES)}")
+        raise UsageError(f"no rule {rule!r}{suggest_names(rule, GRADING_RULES)}")
 
 
 def parse_floats(values: Any, n: int) -> tuple[float, ...] | None:

@@ -17,14 +17,14 @@ def match_most(fits: Sequence[Sequence[bool]]) -> dict[int, int]:
 
 
 def _augment_path(
-    left: int, fits: Sequence[Sequence[bool]], owner: dict[int, int], tried: set[int]
+    left: int, fits: Sequence[Sequence[bool]], owner: dict[int, int], visited: set[int]
 ) -> bool:
     """Match `left`, rematching others where necessary; return whether it succeeds."""
     for right, fit in enumerate(fits[left]):
-        if not fit or right in tried:
+        if not fit or right in visited:
             continue
-        tried.add(right)
-        if right not in owner or _augment_path(owner[right], fits, owner, tried):
+        visited.add(right)
+        if right not in owner or _augment_path(owner[right], fits, owner, visited):
             owner[right] = left
             return True
     return False

@@ -21,26 +21,26 @@ class MacroF1(Record, frozen=True, kw_only=True, tag="macro_f1"):
     """The mean F1 of all classes, including those that never occur; no interval.
 
     Parts of each row: `truth` is the index of the correct class, `said` the index of the answer
-    (`raw` is used where `said` is negative), and `classes` the number of classes (`otherwise` where
-    no row has it). With `split` the classes differ by category, and the number is the unweighted
-    mean over categories. `word` is the displayed name for categories; with it the number is
-    `partial` where a category has no row that ran.
+    (`raw` is used where `said` is negative), and `classes` the number of classes
+    (`default_n_classes` where no row has it). With `by_category` the classes differ by category,
+    and the number is the unweighted mean over categories. `categories_label` is the displayed name
+    for categories; with it the number is `partial` where a category has no row that ran.
     """
 
-    otherwise: int
-    split: bool = False
-    word: str = ""
+    default_n_classes: int
+    by_category: bool = False
+    categories_label: str = ""
 
-    share = True
+    is_share = True
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number; `n` counts the rows that ran."""
         ran = columns.where(columns.run)
         if not len(ran):
             return Estimate(name="")
-        names = ordered_levels(ran.category) if self.split else []
+        names = ordered_levels(ran.category) if self.by_category else []
         sets = [ran.where(ran.category == name) for name in names] or [ran]
-        partial = describe_partial(columns, self.word) if self.word else ""
+        partial = describe_partial(columns, self.categories_label) if self.categories_label else ""
         value = float(np.mean([self._mean_f1(each) for each in sets]))
         return Estimate(name="", value=value, n=len(ran), partial=partial)
 
@@ -50,7 +50,7 @@ class MacroF1(Record, frozen=True, kw_only=True, tag="macro_f1"):
         Raises UsageError for a row whose truth is not one of the classes.
         """
         numbers = columns.part("classes")
-        found = self.otherwise if np.isnan(numbers).all() else float(np.nanmax(numbers))
+        found = self.default_n_classes if np.isnan(numbers).all() else float(np.nanmax(numbers))
         n = int(min(max(found, 1), MOST_CLASSES))
         answers = columns.part("said")
         answers = np.where(answers < 0, columns.part("raw"), answers)

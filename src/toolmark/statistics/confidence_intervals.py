@@ -84,7 +84,7 @@ def bootstrap_interval(
     values: Vector,
     groups: Groups,
     *,
-    over: Vector | None = None,
+    denominators: Vector | None = None,
     level: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
@@ -92,14 +92,16 @@ def bootstrap_interval(
     """Return the cluster bootstrap interval of the mean, bias-corrected and accelerated (BCa).
 
     Entire groups are resampled (Efron 1987; the acceleration comes from leaving out one group at a
-    time). The values may have any range; for shares `ratio_interval` is better. With `over` the
-    interval is that of sum(values) / sum(over).
+    time). The values may have any range; for shares `ratio_interval` is better. With `denominators`
+    the interval is that of sum(values) / sum(over).
 
     Returns (nan, nan) in three cases: with fewer than FEWEST_GROUPS groups, since so few groups
     carry no information about the tails; where the means of all groups are equal, since they show
     no spread; and where a resampled or left-out set of groups divides by zero.
     """
-    total, count = _group_sums(values, np.ones(len(values)) if over is None else over, groups)
+    total, count = _group_sums(
+        values, np.ones(len(values)) if denominators is None else denominators, groups
+    )
     if len(total) < FEWEST_GROUPS:
         return math.nan, math.nan
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -17,7 +17,7 @@ def failed_answers(columns: Columns) -> Columns:
 
 def count_modes(failed: Columns, modes: Sequence[str]) -> dict[str, int]:
     """Count failed answers by primary mode; those of no listed mode count in the last one."""
-    found = [str(native) for native in failed.native]
+    found = [str(native) for native in failed.suite_cause]
     *known, last = modes
     counts = {mode: found.count(mode) for mode in known}
     return counts | {last: len(found) - sum(counts.values())}

@@ -19,14 +19,14 @@ from toolmark.statistics.score_columns import Columns, ordered_levels
 class LevelMean(Record, frozen=True, kw_only=True, tag="level_mean"):
     """The mean over the levels of an axis, with equal weights; the interval counts items.
 
-    `word` is the displayed name for levels. The levels in `order` are added first.
+    `levels_label` is the displayed name for levels. The levels in `order` are added first.
     """
 
     axis: str
-    word: str
+    levels_label: str
     order: tuple[str, ...] = ()
 
-    share = True
+    is_share = True
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number with its interval; it is `partial` where a level has no row that ran.
@@ -53,7 +53,7 @@ class LevelMean(Record, frozen=True, kw_only=True, tag="level_mean"):
             n=len(rows),
             worst=sum(part.worst or 0.0 for part in parts.values()) / n,
             best=sum(1.0 if part.best is None else part.best for part in parts.values()) / n,
-            partial="" if len(ran) == n else f"{len(ran)} of {n} {self.word} run",
+            partial="" if len(ran) == n else f"{len(ran)} of {n} {self.levels_label} run",
         )
 
 
@@ -65,9 +65,9 @@ class LevelSpread(Record, frozen=True, kw_only=True, tag="spread"):
     """
 
     axis: str
-    of: Literal["range", "deviation"]
+    statistic: Literal["range", "deviation"]
 
-    share = True
+    is_share = True
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number; `n` counts the rows that ran."""
@@ -75,7 +75,7 @@ class LevelSpread(Record, frozen=True, kw_only=True, tag="spread"):
         names = ordered_levels(levels)
         found = [estimate_mean(columns.where(levels == name), name) for name in names]
         values = [each.value for each in found if each.value is not None]
-        spread = statistics.stdev if self.of == "deviation" else _value_range
+        spread = statistics.stdev if self.statistic == "deviation" else _value_range
         value = spread(values) if len(values) > 1 else 0.0
         return Estimate(name="", value=value, n=sum(each.n for each in found))
 

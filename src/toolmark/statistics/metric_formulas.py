@@ -49,14 +49,14 @@ class RowFilter(Record, frozen=True, kw_only=True):
     """A filter of rows by one of their columns.
 
     `column` is `category`, `axes.NAME` or `parts.NAME`. The filter selects rows whose cell is one
-    of `values` (numbers for a part, text for the others), or with `other` is none of them. With
-    `or_all` it selects all rows where it would select none.
+    of `values` (numbers for a part, text for the others), or with `is_excluding` is none of them.
+    With `all_if_none` it selects all rows where it would select none.
     """
 
     column: str
     values: tuple[str | float, ...]
-    other: bool = False
-    or_all: bool = False
+    is_excluding: bool = False
+    all_if_none: bool = False
 
     def __post_init__(self) -> None:
         """Raise ValueError for an unknown kind of column."""
@@ -74,8 +74,8 @@ class RowFilter(Record, frozen=True, kw_only=True):
                 found = columns.axis(name)
             case _:
                 found = columns.part(name)
-        mask: Mask = np.isin(found, np.array(self.values, dtype=found.dtype)) != self.other
-        return columns if self.or_all and not mask.any() else columns.where(mask)
+        mask: Mask = np.isin(found, np.array(self.values, dtype=found.dtype)) != self.is_excluding
+        return columns if self.all_if_none and not mask.any() else columns.where(mask)
 
 
 def apply_filters(columns: Columns, filters: Sequence[RowFilter]) -> Columns:
@@ -89,49 +89,49 @@ def apply_filters(columns: Columns, filters: Sequence[RowFilter]) -> Columns:
 class Mean(Record, frozen=True, kw_only=True, tag="mean"):
     """The mean value, or the mean of a part within [0, 1] over the rows that have it.
 
-    `zero` names a part; rows where it is 1 count as 0.
+    `failed_part` names a part; rows where it is 1 count as 0.
     """
 
     part: str = ""
-    zero: str = ""
+    failed_part: str = ""
 
-    share = True
+    is_share = True
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number with its interval (`estimate_mean`)."""
         if not self.part:
             return estimate_mean(columns, "")
         values = columns.part(self.part)
-        if self.zero:
-            values = np.where(columns.part(self.zero) == 1, 0.0, values)
+        if self.failed_part:
+            values = np.where(columns.part(self.failed_part) == 1, 0.0, values)
         return estimate_mean(with_values(columns, values), "")
 
 
-class AverageOfPart(Record, frozen=True, kw_only=True, tag="average"):
+class UnboundedMean(Record, frozen=True, kw_only=True, tag="unbounded_mean"):
     """The mean of a part that may exceed 1, over the rows that have it (`estimate_part_average`).
 
-    With `share` it is displayed in per cent.
+    With `is_share` it is displayed in per cent.
     """
 
     part: str
-    share: bool = False
+    is_share: bool = False
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number with its interval."""
-        return replace(estimate_part_average(columns, self.part), share=self.share)
+        return replace(estimate_part_average(columns, self.part), is_share=self.is_share)
 
 
 class EqualShare(Record, frozen=True, kw_only=True, tag="equal"):
     """The share of rows in which two parts are equal, over the rows that have both."""
 
     part: str
-    other: str
+    other_part: str
 
-    share = True
+    is_share = True
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number with its interval."""
-        one, two = columns.part(self.part), columns.part(self.other)
+        one, two = columns.part(self.part), columns.part(self.other_part)
         return estimate_mean(
             with_values(columns, np.where(np.isnan(one) | np.isnan(two), np.nan, one == two)), ""
         )
@@ -140,25 +140,25 @@ class EqualShare(Record, frozen=True, kw_only=True, tag="equal"):
 class PooledRate(Record, frozen=True, kw_only=True, tag="rate"):
     """The sum of one part over the sum of another, such as calls of a kind among all calls.
 
-    With `weighted` the first part is a mean per row, and the part `of` is its weight. Where `of`
-    sums to 0 but the part `zero` does not, the rate is 0, not unknown.
+    With `is_weighted` the first part is a mean per row, and the part `total_part` is its weight.
+    Where `total_part` sums to 0 but the part `attempts_part` does not, the rate is 0, not unknown.
     """
 
     part: str
-    of: str
-    weighted: bool = False
-    zero: str = ""
+    total_part: str
+    is_weighted: bool = False
+    attempts_part: str = ""
 
-    share = True
+    is_share = True
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number with its interval over items (`estimate_pooled_share`)."""
-        totals = columns.part(self.of)
+        totals = columns.part(self.total_part)
         hits = columns.part(self.part)
         found = estimate_pooled_share(
-            "", hits * totals if self.weighted else hits, totals, columns.item
+            "", hits * totals if self.is_weighted else hits, totals, columns.item
         )
-        if not found.n and self.zero and np.nansum(columns.part(self.zero)):
+        if not found.n and self.attempts_part and np.nansum(columns.part(self.attempts_part)):
             return Estimate(name="", value=0.0)
         return found
 
@@ -168,7 +168,7 @@ class MeanOfFormulas(Record, frozen=True, kw_only=True, tag="mean_of"):
 
     formulas: tuple[Formula, ...]
 
-    share = True
+    is_share = True
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number; `n` counts the rows that ran."""
@@ -178,20 +178,20 @@ class MeanOfFormulas(Record, frozen=True, kw_only=True, tag="mean_of"):
         return Estimate(name="", value=value, n=int(columns.run.sum()))
 
 
-class FilteredFormula(Record, frozen=True, kw_only=True, tag="of"):
+class FilteredFormula(Record, frozen=True, kw_only=True, tag="filtered"):
     """Another formula over the rows that the filters select."""
 
-    rows: tuple[RowFilter, ...]
+    filters: tuple[RowFilter, ...]
     formula: Formula
 
     @property
-    def share(self) -> bool:
+    def is_share(self) -> bool:
         """Tell whether the number lies within 0 and 1."""
-        return self.formula.share
+        return self.formula.is_share
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number with its interval."""
-        return self.formula.measure(apply_filters(columns, self.rows))
+        return self.formula.measure(apply_filters(columns, self.filters))
 
 
 class StratifiedMean(Record, frozen=True, kw_only=True, tag="stratified"):
@@ -205,7 +205,7 @@ class StratifiedMean(Record, frozen=True, kw_only=True, tag="stratified"):
     entries: dict[str, int] = {}
     joined: dict[str, tuple[str, ...]] = {}
 
-    share = True
+    is_share = True
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number with its interval; `partial` where a category has no result."""
@@ -225,13 +225,13 @@ class PassRate(Record, frozen=True, kw_only=True, tag="passes"):
     """The chance that all of k answers to a task are correct, or any (`estimate_pass_rate`)."""
 
     k: int
-    every: bool
+    all_attempts: bool
 
-    share = True
+    is_share = True
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number with its interval; `n` counts tasks."""
-        return estimate_pass_rate(columns, self.k, "", every=self.every)
+        return estimate_pass_rate(columns, self.k, "", every=self.all_attempts)
 
 
 class RelativeError(Record, frozen=True, kw_only=True, tag="relative_error"):
@@ -242,7 +242,7 @@ class RelativeError(Record, frozen=True, kw_only=True, tag="relative_error"):
 
     part: str
 
-    share = False
+    is_share = False
 
     @_ignore_overflow
     def measure(self, columns: Columns) -> Estimate:
@@ -255,28 +255,30 @@ class RelativeError(Record, frozen=True, kw_only=True, tag="relative_error"):
         rows = columns.where(columns.run & ~np.isnan(columns.part(self.part)))
         own, base = rows.part(self.part), rows.part(f"base_{self.part}")
         if not len(rows) or not base.sum() > 0:
-            return Estimate(name="", share=False)
+            return Estimate(name="", is_share=False)
         few = len(rows) < interval_limits.FEWEST_ANSWERS
-        low, high = (np.nan, np.nan) if few else bootstrap_interval(own, rows.cluster, over=base)
+        low, high = (
+            (np.nan, np.nan) if few else bootstrap_interval(own, rows.cluster, denominators=base)
+        )
         ends = (None, None) if np.isnan(low) else (low, high)
         return Estimate(name="", value=float(own.sum() / base.sum()), low=ends[0], high=ends[1],
-                        n=len(rows), share=False)  # fmt: skip
+                        n=len(rows), is_share=False)  # fmt: skip
 
 
 class MeanOverCategories(Record, frozen=True, kw_only=True, tag="over_categories"):
     """The unweighted mean over categories of another formula.
 
-    It serves where the numbers of several categories have no common unit. `word` is the displayed
-    name for categories.
+    It serves where the numbers of several categories have no common unit. `categories_label` is the
+    displayed name for categories.
     """
 
     formula: Formula
-    word: str
+    categories_label: str
 
     @property
-    def share(self) -> bool:
+    def is_share(self) -> bool:
         """Tell whether the number lies within 0 and 1."""
-        return self.formula.share
+        return self.formula.is_share
 
     @_ignore_overflow
     def measure(self, columns: Columns) -> Estimate:
@@ -290,7 +292,7 @@ class MeanOverCategories(Record, frozen=True, kw_only=True, tag="over_categories
         found = [each for each in parts if each.value is not None]
         if not found:
             return self.formula.measure(columns)
-        partial = describe_partial(columns, self.word)
+        partial = describe_partial(columns, self.categories_label)
         if len(found) < 2:
             return replace(found[0], partial=partial)
         values = np.array([each.value for each in found])
@@ -302,7 +304,7 @@ class MeanOverCategories(Record, frozen=True, kw_only=True, tag="over_categories
             name="",
             value=middle,
             n=sum(each.n for each in found),
-            share=self.share,
+            is_share=self.is_share,
             low=middle - float(np.hypot.reduce(values - low)) / len(found)
             if has_intervals
             else None,
@@ -315,7 +317,7 @@ class MeanOverCategories(Record, frozen=True, kw_only=True, tag="over_categories
 
 Formula: TypeAlias = (
     Mean
-    | AverageOfPart
+    | UnboundedMean
     | EqualShare
     | PooledRate
     | MeanOfFormulas
@@ -336,29 +338,29 @@ Formula: TypeAlias = (
 class Metric(Record, frozen=True):
     """One number of a suite: a formula over columns, and how it is displayed.
 
-    `name` is the name in files. `told`, if set, is the displayed name, and `unit` says what `n`
-    counts. `rows` are filters that select the rows of the number; without any it uses all rows.
-    `beside` is its displayed name in a comparison with runs of which it is a part ("exact match, by
-    text"). `part`, if set, is the part of the verdicts whose mean over answers the number is; two
-    runs are then also compared by that part.
+    `name` is the name in files. `title`, if set, is the displayed name, and `unit` says what `n`
+    counts. `filters` are filters that select the rows of the number; without any it uses all rows.
+    `title_in_whole` is its displayed name in a comparison with runs of which it is a part ("exact
+    match, by text"). `compared_part`, if set, is the part of the verdicts whose mean over answers
+    the number is; two runs are then also compared by that part.
     """
 
     name: str
     formula: Formula = Mean()
-    told: str = ""
+    title: str = ""
     unit: str = ""
-    rows: tuple[RowFilter, ...] = ()
-    beside: str = ""
-    part: str = ""
+    filters: tuple[RowFilter, ...] = ()
+    title_in_whole: str = ""
+    compared_part: str = ""
 
     @property
     def label(self) -> str:
         """The displayed name."""
-        return self.told or self.name
+        return self.title or self.name
 
     def select_rows(self, columns: Columns) -> Columns:
         """Return the rows that the number is computed from."""
-        return apply_filters(columns, self.rows)
+        return apply_filters(columns, self.filters)
 
     def measure(self, columns: Columns) -> Estimate:
         """Return the number with its interval; the estimate has the metric's name."""

@@ -33,18 +33,18 @@ class PairedComparison(Record, frozen=True, kw_only=True):
 
     `difference.n` and `n_pairs` count tasks that ran in both runs, `n_items` their items, and
     `n_groups` their groups (`Columns.cluster`), 0 where the groups are the items. `p` is two-sided.
-    `value_a` and `value_b` are the means of both runs over these pairs. Pairs are `by` task, or by
-    item where the runs have no common task. `only_a` and `only_b` name the items that only one run
-    answered correctly (in more than half of its answers). `detectable` is the true difference that
-    a comparison of this size finds at the 5 % level in four of five cases. `unpaired_*` counts
-    episodes without a partner in the other run, `not_run_*` episodes that have a partner but were
-    not run. Without pairs the numbers are None.
+    `value_a` and `value_b` are the means of both runs over these pairs. Pairs are `pairing` task,
+    or by item where the runs have no common task. `only_a` and `only_b` name the items that only
+    one run answered correctly (in more than half of its answers). `detectable` is the true
+    difference that a comparison of this size finds at the 5 % level in four of five cases.
+    `unpaired_*` counts episodes without a partner in the other run, `not_run_*` episodes that have
+    a partner but were not run. Without pairs the numbers are None.
     """
 
     difference: Estimate
     p: float | None = None
     method: Method = "none"
-    by: Literal["task", "item"] = "task"
+    pairing: Literal["task", "item"] = "task"
     value_a: float | None = None
     value_b: float | None = None
     n_pairs: int = 0
@@ -61,13 +61,13 @@ class PairedComparison(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class _RunAverages:
-    """One run's rows averaged by key; `value` and `right` are nan where nothing ran.
+    """One run's rows averaged by key; `value` and `is_correct` are nan where nothing ran.
 
     `worst` and `best` count rows that were not run as 0 and as 1.
     """
 
     value: Numbers
-    right: Numbers
+    is_correct: Numbers
     worst: Numbers
     best: Numbers
     n_not_run: int
@@ -90,7 +90,7 @@ class _RunPairs:
     b: _RunAverages
     item: Names
     cluster: Names
-    by: Literal["task", "item"]
+    pairing: Literal["task", "item"]
 
 
 @_ignore_overflow
@@ -122,8 +122,8 @@ def compare_paired(
     ran = ~np.isnan(delta)
     n = int(ran.sum())
     without_pairs = PairedComparison(
-        difference=Estimate(name=name, share=share),
-        by=pairs.by,
+        difference=Estimate(name=name, is_share=share),
+        pairing=pairs.pairing,
         unpaired_a=pairs.a.n_unpaired,
         unpaired_b=pairs.b.n_unpaired,
         not_run_a=pairs.a.n_not_run,
@@ -140,7 +140,7 @@ def compare_paired(
             min(error, 1.0 / _DETECTABLE_STANDARD_ERRORS),
         )
     p, method = _paired_test(pairs.a.value[ran], pairs.b.value[ran], group, seed)
-    only_a, only_b = _flipped_items(pairs.a.right[ran], pairs.b.right[ran], item)
+    only_a, only_b = _flipped_items(pairs.a.is_correct[ran], pairs.b.is_correct[ran], item)
     n_items, n_groups = len(set(item)), int(group.max()) + 1
     return structs.replace(
         without_pairs,
@@ -190,7 +190,7 @@ def _match_rows(a: Columns, b: Columns) -> _RunPairs:
         b=_average_rows(b, rows_b, len(first)),
         item=a.item[first],
         cluster=a.cluster[first],
-        by=by,
+        pairing=by,
     )
 
 
@@ -224,7 +224,7 @@ def _average_rows(columns: Columns, rows: _PairedRows, n: int) -> _RunAverages:
     every = np.ones(len(flat), dtype=bool)
     return _RunAverages(
         value=average(np.nan_to_num(value), run),
-        right=average(columns.correct[flat].astype(float), run),
+        is_correct=average(columns.correct[flat].astype(float), run),
         worst=average(np.where(run, value, 0.0), every),
         best=average(np.where(run, value, 1.0), every),
         n_not_run=int((~run).sum()),
@@ -242,7 +242,7 @@ def _difference_estimate(
 ) -> Estimate:
     low, high = ends
     found = structs.replace(empty, value=float(delta.mean()), low=low, high=high, n=len(delta))
-    if not empty.share:  # the values have no bounds
+    if not empty.is_share:  # the values have no bounds
         return found
     worst, best = _difference_bounds(pairs)
     return structs.replace(found, worst=worst, best=best)

@@ -32,7 +32,15 @@ def comparison_table(
     if ranked:
         rows = [row for row in rows if row[1] is not None]
         rows = sorted(rows, key=lambda row: row[1] or 0.0)[::-1]
-    return [Table(title=title, head=("run", *head), rows=tuple(rows), note=note, heat=len(head))]
+    return [
+        Table(
+            title=title,
+            head=("run", *head),
+            rows=tuple(rows),
+            note=note,
+            n_shaded_columns=len(head),
+        )
+    ]
 
 
 def insert_after_table(

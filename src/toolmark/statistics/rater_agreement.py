@@ -17,8 +17,8 @@ Ratings = NDArray[np.float64]
 class RaterPair(NamedTuple):
     """Two raters by row index, the number `n` of units both rated, and their mean difference."""
 
-    one: int
-    other: int
+    first: int
+    second: int
     n: int
     difference: float | None
 

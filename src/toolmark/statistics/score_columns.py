@@ -23,7 +23,7 @@ class Columns:
     """One row per (task, repeat), all arrays of one length.
 
     `run` is False where the episode was not run; there `value` and every part are nan and
-    `correct` is False. `cause` and `native` come from the primary label, "" without one.
+    `correct` is False. `cause` and `suite_cause` come from the primary label, "" without one.
     """
 
     task: Names
@@ -34,7 +34,7 @@ class Columns:
     correct: Mask
     value: Numbers
     cause: Names
-    native: Names
+    suite_cause: Names
     axes: dict[str, Names]
     parts: dict[str, Numbers]
 
@@ -53,7 +53,7 @@ class Columns:
             self.correct[mask],
             self.value[mask],
             self.cause[mask],
-            self.native[mask],
+            self.suite_cause[mask],
             {name: column[mask] for name, column in self.axes.items()},
             {name: column[mask] for name, column in self.parts.items()},
         )
@@ -95,13 +95,13 @@ class ColumnsBuilder:
 
     def add(self, score: Score) -> None:
         """Add a row."""
-        if score.failure is None and self._rule not in score.readings:
+        if score.failure is None and self._rule not in score.verdicts:
             return
         row, intern = len(self._values), self._strings.setdefault
-        verdict = score.readings.get(self._rule)
+        verdict = score.verdicts.get(self._rule)
         label = next((x for x in verdict.labels if x.primary), None) if verdict else None
         cells = (score.task, score.item, score.category, label.cause if label else "",
-                 label.native if label else "")  # fmt: skip
+                 label.suite_cause if label else "")  # fmt: skip
         for name, cell in zip(_TEXT_COLUMNS, cells, strict=True):
             self._texts[name].append(intern(cell, cell))
         self._repeats.append(score.repeat)

@@ -123,7 +123,7 @@ class BlindReview(ReviewSession):
             right=trajectories[1 - first],
             choices=CHOICES,
             note=preference.note if preference else "",
-            told=_preference_label(preference),
+            status_text=_preference_label(preference),
         )
 
     def render_overview(self) -> str:
@@ -229,7 +229,7 @@ def _preference_table(preferences: Sequence[Preference], metric: Sequence[str]) 
         title="Preferences by what the metric says",
         head=("", "metric: A higher", "metric: B higher", "metric: equal", "not scored"),
         rows=tuple((name, *(counts[choice, word] for word in columns)) for name, choice in rows),
-        note="The metric is the value in the first reading of the runs’ scores.",
+        note="The metric is the value in the first rule of the runs’ scores.",
     )
 
 
@@ -252,11 +252,11 @@ def _headline_values(run: Run) -> dict[_Key, float]:
     """Return the value of every scored episode under the headline rule, {} without scores."""
     if not (run.path / "summary.json").exists():
         return {}
-    rule = run.summary().get("reading", "")
+    rule = run.summary().get("rule", "")
     return {
-        (score.task, score.repeat): score.readings[rule].value
+        (score.task, score.repeat): score.verdicts[rule].value
         for score in run.scores()
-        if rule in score.readings
+        if rule in score.verdicts
     }
 
 

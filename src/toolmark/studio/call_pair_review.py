@@ -96,7 +96,7 @@ class CallPairReview(ReviewSession):
             said=review_view.question_view(task),
             choices=CHOICES,
             note=label.note if label else "",
-            told=f"decided: {_label_status(label)}, {label.time}; deciding again replaces it"
+            status_text=f"decided: {_label_status(label)}, {label.time}; deciding again replaces it"
             if label
             else "",
         )

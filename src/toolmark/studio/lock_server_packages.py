@@ -48,7 +48,7 @@ def _lock_python(pin: server_packages.PinnedEnvironment) -> str:
         for platform in PLATFORMS:
             for found in _resolve_packages(pin, python, platform, versions):
                 name = found["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
-                if name not in pin.without:
+                if name not in pin.omitted_packages:
                     versions[name] = found["metadata"]["version"]
                     sums[name].add(found["download_info"]["archive_info"]["hashes"]["sha256"])
     lines = [f"# {' '.join(pin.packages)}; made by toolmark.studio.lock_server_packages"]
@@ -65,7 +65,7 @@ def _resolve_packages(
     versions: dict[str, str],
 ) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
-        constraint_file, report = Path(folder, "held.txt"), Path(folder, "report.json")
+        constraint_file, report = Path(folder, "constraints.txt"), Path(folder, "report.json")
         constraint_file.write_text(
             "".join(f"{name}=={version}\n" for name, version in versions.items())
         )

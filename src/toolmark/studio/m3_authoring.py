@@ -63,8 +63,8 @@ class Decision(Record, frozen=True, kw_only=True):
 
     `stage` is the last stage reached: play, judge, condense or done. `reason` is why the attempt
     was rejected, `failure` why it was not run. `text` is the judge's reply and `usage` the judge's
-    tokens. `steps` is the reference of an accepted attempt. `by` says who condensed it: the model,
-    or the rule where `unfit` says why the model's proposal was invalid.
+    tokens. `steps` is the reference of an accepted attempt. `condensed_by` says who condensed it:
+    the model, or the rule where `proposal_fault` says why the model's proposal was invalid.
     """
 
     task: str
@@ -76,8 +76,8 @@ class Decision(Record, frozen=True, kw_only=True):
     text: str = ""
     trajectory: Trajectory | None = None
     steps: tuple[Any, ...] = ()
-    by: Literal["", "model", "rule"] = ""
-    unfit: str = ""
+    condensed_by: Literal["", "model", "rule"] = ""
+    proposal_fault: str = ""
     usage: Usage = Usage()
 
 
@@ -116,8 +116,8 @@ async def author_references(
     judge_model: Model,
     *,
     rounds: int = 3,
-    see: bool = False,
-    at_once: int = 16,
+    shows_pictures: bool = False,
+    n_concurrent: int = 16,
     watch: ProgressWatcher | None = None,
 ) -> AuthoringCounts:
     """Play, judge and condense every task of the folder that has no reference yet.
@@ -125,7 +125,7 @@ async def author_references(
     A task that was rejected `rounds` times is given up. A task that was not run is tried again by
     the next call. `truths.json` is always written at the end, also after an error.
     """
-    dialect = suite.tool_formats[folder.run.info.plan.dialect]
+    tool_format = suite.tool_formats[folder.run.info.plan.tool_format]
     decisions = read_decisions(folder.path)
     lines = RecordAppender(folder.path / DECISIONS_FILE)
     try:
@@ -133,11 +133,19 @@ async def author_references(
             _append_missing_trajectory(folder, task_decisions[-1])
         async with suite.environment.open(MediaStore(folder.path / "media")) as environments:
             authoring = _AuthoringWork(
-                folder, suite, dialect, environments, model, judge_model, lines, rounds, see
+                folder,
+                suite,
+                tool_format,
+                environments,
+                model,
+                judge_model,
+                lines,
+                rounds,
+                shows_pictures,
             )
-            authoring.past, authoring.watch = decisions, watch
+            authoring.past_decisions, authoring.watch = decisions, watch
             open_tasks = authoring.open_tasks()
-            await gather_all([authoring.work_on_tasks(open_tasks) for _ in range(at_once)])
+            await gather_all([authoring.work_on_tasks(open_tasks) for _ in range(n_concurrent)])
     finally:
         lines.close()
         write_truths(folder.run)
@@ -156,7 +164,7 @@ def count_tasks(run: Run, rounds: int) -> AuthoringCounts:
         accepted=len(accepted),
         rejected=rejected,
         not_run=run.info.n_tasks - len(accepted) - rejected,
-        by_rule=sum(each.by == "rule" for each in accepted),
+        by_rule=sum(each.condensed_by == "rule" for each in accepted),
     )
 
 
@@ -176,17 +184,17 @@ class _AuthoringWork:
 
     folder: RunWriter
     suite: Suite
-    dialect: ToolFormat
-    site: EnvironmentFactory
+    tool_format: ToolFormat
+    environment_factory: EnvironmentFactory
     model: Model
     judge: Model
     lines: RecordAppender
     rounds: int
-    see: bool
-    past: dict[str, list[Decision]] = field(default_factory=dict)
+    shows_pictures: bool
+    past_decisions: dict[str, list[Decision]] = field(default_factory=dict)
     watch: ProgressWatcher | None = None
-    playing: CircuitBreaker = field(default_factory=CircuitBreaker)
-    judging: CircuitBreaker = field(default_factory=CircuitBreaker)
+    model_breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
+    judge_breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
     progress: Progress = field(init=False)
 
     def __post_init__(self) -> None:
@@ -199,7 +207,7 @@ class _AuthoringWork:
     def open_tasks(self) -> Iterator[Task]:
         """Yield the tasks that are neither accepted nor given up."""
         for task in self.folder.run.tasks():
-            task_decisions = self.past.get(task.id, [])
+            task_decisions = self.past_decisions.get(task.id, [])
             accepted = bool(task_decisions) and task_decisions[-1].outcome == "accepted"
             if not accepted and _n_rejected(task_decisions) < self.rounds:
                 yield task
@@ -207,7 +215,7 @@ class _AuthoringWork:
     async def work_on_tasks(self, open_tasks: Iterator[Task]) -> None:
         """Work on tasks until none is left; record them as stopped if a circuit breaker trips."""
         for task in open_tasks:
-            stop_reason = self.playing.trip_reason or self.judging.trip_reason
+            stop_reason = self.model_breaker.trip_reason or self.judge_breaker.trip_reason
             if stop_reason:
                 self._record_failure(
                     task, Failure(stage="run", kind="stopped", message=stop_reason)
@@ -217,7 +225,7 @@ class _AuthoringWork:
 
     async def _author_task(self, task: Task) -> None:
         """Try a task until it is accepted, given up, or cannot be run."""
-        task_decisions = self.past.get(task.id, [])
+        task_decisions = self.past_decisions.get(task.id, [])
         n = _n_rejected(task_decisions)
         reason = next((d.reason for d in reversed(task_decisions) if d.outcome == "rejected"), "")
         # an attempt that was played but not judged is not played again
@@ -258,17 +266,17 @@ class _AuthoringWork:
             if not trajectory.answer.strip():
                 return replace(part, outcome="rejected", reason=_NO_REPLY_REASON)
             judged = await m3_reference_judging.decide_acceptance(
-                self.judge, task, trajectory, see=self.see
+                self.judge, task, trajectory, shows_pictures=self.shows_pictures
             )
             part = replace(part, text=judged.text, usage=judged.usage)
             if judged.accept is None:
                 no_decision = Failure(
                     stage="judge", kind="judge", message=self._no_decision_message(judged)
                 )
-                self.judging.record_failure(no_decision)
+                self.judge_breaker.record_failure(no_decision)
                 return replace(part, failure=no_decision)
             part = replace(part, reason=judged.reason)
-            self.judging.record_success()
+            self.judge_breaker.record_success()
             if not judged.accept:
                 return replace(part, outcome="rejected")
             part = replace(part, stage="condense")
@@ -276,7 +284,7 @@ class _AuthoringWork:
         except EndpointError as error:
             playing = part.stage == "play"
             failure = failure_of(error, "model" if playing else "judge")
-            (self.playing if playing else self.judging).record_failure(failure)
+            (self.model_breaker if playing else self.judge_breaker).record_failure(failure)
             return replace(part, failure=failure)
         except ToolEnvironmentError as error:
             return replace(part, failure=failure_of(error, "environment"))
@@ -287,8 +295,8 @@ class _AuthoringWork:
             steps=tuple(
                 json_codec.to_plain_json(m3_reference_judging.published_steps(found.stages))
             ),
-            by=found.by,
-            unfit=found.unfit,
+            condensed_by=found.condensed_by,
+            proposal_fault=found.proposal_fault,
             usage=judge_questions.total_usage([Reply(usage=part.usage), Reply(usage=found.usage)]),
         )
 
@@ -308,11 +316,11 @@ class _AuthoringWork:
         asked_task = without_reference(_with_hint(task, reason))
         steps: list[Step] = []
         sampling = self.folder.run.info.plan.sampling
-        async with self.site.open_environment(asked_task, {}) as environment:
+        async with self.environment_factory.open_environment(asked_task, {}) as environment:
             found = await self.suite.defaults.agent(
-                asked_task, self.model, self.dialect, environment, sampling, number, steps=steps
+                asked_task, self.model, self.tool_format, environment, sampling, number, steps=steps
             )
-        self.playing.record_success()
+        self.model_breaker.record_success()
         self.progress.input_tokens += found.usage.input
         self.progress.output_tokens += found.usage.output
         return found
@@ -365,7 +373,7 @@ def _condensed_trajectory(decision: Decision) -> Trajectory:
     last = Step(reply=Reply(text=played.answer))
     return Trajectory(
         task=decision.task,
-        dialect=played.dialect,
+        tool_format=played.tool_format,
         steps=(*steps, last),
         answer=played.answer,
         state=played.state,

@@ -170,7 +170,9 @@ def _check_sources(
             ]
             if sources and not any(source in selected for source in sources):
                 names = ", ".join(dict.fromkeys(source.name for source in sources))
-                raise InvalidProposal(f"{event.name} uses {value[:80]!r}, which only {names} told")
+                raise InvalidProposal(
+                    f"{event.name} uses {value[:80]!r}, which only {names} returned"
+                )
 
 
 def _is_new_value(

@@ -43,7 +43,7 @@ def entry_to_trajectory(task: Task, entry: Entry, media: MediaStore) -> Trajecto
     if answer:
         steps.append(Step(reply=Reply(text=answer), phase="final"))
     converted = Trajectory(
-        task=task.id, dialect=EXECUTOR_JSON_FORMAT.name, steps=tuple(steps), answer=answer
+        task=task.id, tool_format=EXECUTOR_JSON_FORMAT.name, steps=tuple(steps), answer=answer
     )
     return replace(converted, state=_extra_state(entry, _derive_entry(task, converted, media)))
 

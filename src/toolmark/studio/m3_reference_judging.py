@@ -61,20 +61,20 @@ class JudgeDecision:
 
 @dataclass(frozen=True, slots=True)
 class CondensedAttempt:
-    """An accepted attempt, condensed by the model or by rule; `unfit` says why by rule."""
+    """An accepted attempt, condensed by the model or by rule; `proposal_fault` says why by rule."""
 
     stages: m3_condensing.Stages
-    by: Literal["model", "rule"]
-    unfit: str
+    condensed_by: Literal["model", "rule"]
+    proposal_fault: str
     usage: Usage
 
 
 async def decide_acceptance(
-    model: Model, task: Task, trajectory: Trajectory, *, see: bool
+    model: Model, task: Task, trajectory: Trajectory, *, shows_pictures: bool
 ) -> JudgeDecision:
     """Ask until the judge decides, at most `MAX_ATTEMPTS` times. Raises EndpointError."""
     material = judge_questions.episode_material(task, trajectory)
-    images = judge_questions.task_pictures(task) if see else ()
+    images = judge_questions.task_pictures(task) if shows_pictures else ()
     replies: list[Reply] = []
     accept, reason = None, ""
     while accept is None and len(replies) < MAX_ATTEMPTS:

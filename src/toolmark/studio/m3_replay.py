@@ -50,21 +50,21 @@ _EARLIER_FAILED = "an earlier call could not be replayed"
 
 
 class ReplayedCall(Record, frozen=True, kw_only=True):
-    """One call executed again: its outcome now, the old one in `was` if known, and their agreement.
+    """One call executed again: its outcome now, the recorded one if known, their agreement.
 
-    `step` and `place` count from 1. `reason` says why the call could not be replayed; such a call
-    has no outcome and no result.
+    `step` and `position` count from 1. `reason` says why the call could not be replayed; such a
+    call has no outcome and no result.
     """
 
     task: str
     repeat: int
     step: int
-    place: int
+    position: int
     name: str
     arguments: str
-    same: Agreement
+    agreement: Agreement
     outcome: Outcome | Literal[""] = ""
-    was: Outcome | Literal[""] = ""
+    recorded_outcome: Outcome | Literal[""] = ""
     result: Result | None = None
     reason: str = ""
 
@@ -74,7 +74,7 @@ class RecordedCall(NamedTuple):
 
     call: Call
     result: Result | None
-    was: Outcome | Literal[""]
+    recorded_outcome: Outcome | Literal[""]
 
 
 class RecordedTrajectory(NamedTuple):
@@ -89,7 +89,7 @@ class RecordedEpisode(NamedTuple):
     """A task and its trajectory; `imported` ones are from a file by others and record little."""
 
     task: Task
-    made: Trajectory
+    trajectory: Trajectory
     imported: bool
 
 
@@ -98,7 +98,7 @@ class RecordedEpisode(NamedTuple):
 
 def run_episodes(run: Run, ids: Collection[str] = ()) -> Iterator[RecordedEpisode]:
     """Yield the completed episodes of a run, only those of task or item `ids` if any are given."""
-    imported = "imported" in run.info.plan.knobs
+    imported = "imported" in run.info.plan.parameters
     if ids:
         _check_ids(ids, {name for task in run.tasks() for name in (task.id, task.item)})
     for trajectory in run.trajectories():
@@ -120,9 +120,9 @@ def file_episodes(
         lines = "\n".join(f"  {problem}" for problem in rows.problems)
         n = format_count(len(rows.problems))
         raise DataError(f"{path}: {n} entries are not trajectories:\n{lines}")
-    _check_ids(ids, rows.found)
+    _check_ids(ids, rows.rows_by_id)
     folder = images or path.parent
-    for id, row in rows.found.items():
+    for id, row in rows.rows_by_id.items():
         if ids and id not in ids:
             continue
         image, question = (row.entry.get(key, "") for key in ("image", "question"))
@@ -158,7 +158,7 @@ def prepare_replay(
         cassette.server_name(recorded_call.call.name)
         for step in steps
         for recorded_call in step
-        if recorded_call.was != "unknown_tool"
+        if recorded_call.recorded_outcome != "unknown_tool"
     }
     reference = {key: value for key, value in task.reference.items() if key != "steps"}
     known = {*configured, *reference.get("servers", ()), *reached_servers}
@@ -197,7 +197,7 @@ def _sent_call(call: Call) -> Call:
 
 
 async def replay_all(
-    pasts: Iterable[RecordedTrajectory],
+    recorded_episodes: Iterable[RecordedTrajectory],
     open_environments: EnvironmentOpener,
     media: MediaStore,
     n_parallel: int,
@@ -207,7 +207,7 @@ async def replay_all(
     running: deque[asyncio.Task[list[ReplayedCall]]] = deque()
     async with open_environments(media) as environments:
         try:
-            for each in pasts:
+            for each in recorded_episodes:
                 running.append(asyncio.create_task(replay_trajectory(each, environments)))
                 if len(running) == n_parallel:
                     _record_rows(await running[0], record)
@@ -298,11 +298,11 @@ def _replayed_row(
         task=recorded.task.id,
         repeat=recorded.repeat,
         step=position[0] + 1,
-        place=position[1] + 1,
+        position=position[1] + 1,
         name=recorded_call.call.name,
         arguments=recorded_call.call.arguments,
-        same="not replayed",
-        was=recorded_call.was,
+        agreement="not replayed",
+        recorded_outcome=recorded_call.recorded_outcome,
     )
     if isinstance(result, str):
         return replace(row, reason=json_codec.escape_surrogates(result))
@@ -314,7 +314,7 @@ def _replayed_row(
             else "different"
         )
     found = call_outcomes.classify_call(recorded_call.call, offered, result)
-    return replace(row, same=agreement, outcome=found, result=result)
+    return replace(row, agreement=agreement, outcome=found, result=result)
 
 
 def visible_result(result: Result) -> tuple[Any, ...]:
@@ -332,41 +332,43 @@ class Tally:
     """Counts of replayed calls: by tool, by outcome now and then, and by reason for no replay."""
 
     tools: dict[str, Counter[str]] = field(default_factory=dict)
-    now: Counter[str] = field(default_factory=Counter)
-    then: Counter[str] = field(default_factory=Counter)
-    same: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    recorded_outcomes: Counter[str] = field(default_factory=Counter)
+    agreements: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     episodes: set[tuple[str, int]] = field(default_factory=set)
-    lost: set[tuple[str, int]] = field(default_factory=set)
+    unreplayed_episodes: set[tuple[str, int]] = field(default_factory=set)
 
     def add(self, row: ReplayedCall) -> None:
         """Count one call."""
         episode = (row.task, row.repeat)
         self.episodes.add(episode)
-        self.same[row.same] += 1
-        self.tools.setdefault(row.name, Counter()).update([row.same, *filter(None, [row.outcome])])
-        self.now.update(filter(None, [row.outcome]))
-        self.then.update(filter(None, [row.was]))
+        self.agreements[row.agreement] += 1
+        self.tools.setdefault(row.name, Counter()).update(
+            [row.agreement, *filter(None, [row.outcome])]
+        )
+        self.outcomes.update(filter(None, [row.outcome]))
+        self.recorded_outcomes.update(filter(None, [row.recorded_outcome]))
         if row.reason:
-            self.lost.add(episode)
+            self.unreplayed_episodes.add(episode)
             self.reasons[row.reason] += 1
 
     def summary(self) -> dict[str, Any]:
         """Return the counts as plain values."""
         return {
             "n_trajectories": len(self.episodes),
-            "n_lost": len(self.lost),
-            "n_calls": self.same.total(),
-            "results": {name: self.same[name] for name in AGREEMENTS},
+            "n_lost": len(self.unreplayed_episodes),
+            "n_calls": self.agreements.total(),
+            "results": {name: self.agreements[name] for name in AGREEMENTS},
             "outcomes": {
-                name: self.now[name]
+                name: self.outcomes[name]
                 for name in call_outcomes.OUTCOME_DESCRIPTIONS
-                if self.now[name]
+                if self.outcomes[name]
             },
             "recorded": {
-                name: self.then[name]
+                name: self.recorded_outcomes[name]
                 for name in call_outcomes.OUTCOME_DESCRIPTIONS
-                if self.then[name]
+                if self.recorded_outcomes[name]
             },
             "tools": {name: dict(self.tools[name]) for name in sorted(self.tools)},
             "reasons": dict(self.reasons.most_common()),
@@ -374,8 +376,8 @@ class Tally:
 
     def tables(self) -> tuple[Table, Table]:
         """Return the calls by server and tool, and their outcomes now and as recorded."""
-        names = [name for name in call_outcomes.OUTCOME_DESCRIPTIONS if self.now[name]]
-        kinds = [name for name in AGREEMENTS if self.same[name]]
+        names = [name for name in call_outcomes.OUTCOME_DESCRIPTIONS if self.outcomes[name]]
+        kinds = [name for name in AGREEMENTS if self.agreements[name]]
         rows: list[tuple[str | int, ...]] = []
         for tool, found in sorted(self.tools.items()):
             n = sum(found[name] for name in AGREEMENTS)
@@ -385,16 +387,24 @@ class Tally:
             title="Calls executed again, by server and tool",
             head=("server", "tool", "calls", *names, *kinds),
             rows=tuple(rows),
-            note=_COMPARISON_NOTE if self.same["equal"] or self.same["different"] else "",
+            note=_COMPARISON_NOTE
+            if self.agreements["equal"] or self.agreements["different"]
+            else "",
         )
         known = [
-            name for name in call_outcomes.OUTCOME_DESCRIPTIONS if self.now[name] or self.then[name]
+            name
+            for name in call_outcomes.OUTCOME_DESCRIPTIONS
+            if self.outcomes[name] or self.recorded_outcomes[name]
         ]
         by_outcome = Table(
             title="What became of calls",
             head=("outcome", "now", "recorded"),
             rows=tuple(
-                (call_outcomes.OUTCOME_DESCRIPTIONS[name], self.now[name], self.then[name])
+                (
+                    call_outcomes.OUTCOME_DESCRIPTIONS[name],
+                    self.outcomes[name],
+                    self.recorded_outcomes[name],
+                )
                 for name in known
             ),
         )

@@ -8,8 +8,8 @@
   const theme = by("theme");
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
   const name = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
-  const kept = sessionStorage.getItem("theme");
-  if (kept) root.dataset.theme = kept;
+  const storedTheme = sessionStorage.getItem("theme");
+  if (storedTheme) root.dataset.theme = storedTheme;
   theme.hidden = false;
   theme.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
@@ -21,7 +21,7 @@
 
   const typing = (node) => node instanceof HTMLTextAreaElement || node instanceof HTMLInputElement;
   document.addEventListener("keydown", (event) => {
-    // a key that is held down decides once, not on one page after the other
+    // a key that stays down decides once, not on one page after the other
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
     const key = event.key.toLowerCase();
     const target = [...document.querySelectorAll("[data-key]")].find((node) => node.dataset.key === key);
@@ -38,7 +38,7 @@
   // --- sending -------------------------------------------------------------------------
   let leaving = false;
   const complain = (faults) => {
-    by("faults").replaceChildren(...faults.map(told));
+    by("faults").replaceChildren(...faults.map(faultItem));
     if (steps) steps.setAttribute("aria-invalid", String(faults.length > 0));
   };
   const send = async (choice) => {
@@ -58,7 +58,7 @@
       const faults = reply.status === 422 ? (await reply.json()).faults : [{ path: "", text: await reply.text() }];
       complain(faults);
     } catch {
-      complain([{ path: "", text: "The command no longer runs: start it again; what was decided is kept." }]);
+      complain([{ path: "", text: "The command no longer runs: start it again; what was decided is stored." }]);
     }
     for (const button of buttons) button.disabled = false;
   };
@@ -87,7 +87,7 @@
   }
 
   // --- faults, and where they stand in the text ------------------------------------------
-  const told = ({ path, text }) => {
+  const faultItem = ({ path, text }) => {
     const item = document.createElement("li");
     const place = steps && path && find(path, text);
     if (place) {

@@ -13,8 +13,7 @@ import jinja2
 
 from toolmark.core import number_format
 from toolmark.core.svg import Markup
-from toolmark.reports import html_report as report
-from toolmark.reports import table_format
+from toolmark.reports import html_report, table_format
 
 TEMPLATE_FOLDER = Path(__file__).parent
 OPEN_STATUS = "open"  # of a question that is not answered
@@ -24,7 +23,7 @@ def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-PAGE_STYLE = _read_text(report.TEMPLATE_FOLDER / "style.css") + _read_text(
+PAGE_STYLE = _read_text(html_report.TEMPLATE_FOLDER / "style.css") + _read_text(
     TEMPLATE_FOLDER / "review.css"
 )
 PAGE_SCRIPT = _read_text(TEMPLATE_FOLDER / "review.js")

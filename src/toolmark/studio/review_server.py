@@ -216,7 +216,7 @@ class _ReviewHandler(BaseHTTPRequestHandler):
         )
         if not is_valid_length or int(length) > MAX_BODY_BYTES:
             return _text_reply(
-                413, f"at most {MAX_BODY_BYTES >> 20} MiB, and its length must be told"
+                413, f"at most {MAX_BODY_BYTES >> 20} MiB, and its length must be stated"
             )
         try:
             answer = json_codec.decode_record(self.rfile.read(int(length)), ReviewAnswer)

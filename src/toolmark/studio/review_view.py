@@ -20,7 +20,7 @@ class Picture:
     """A picture to load from the run's media, or a description of a part that cannot be shown."""
 
     sha256: str
-    about: str
+    description: str
 
 
 ContentPiece: TypeAlias = str | Picture
@@ -28,13 +28,13 @@ ContentPiece: TypeAlias = str | Picture
 
 @dataclass(frozen=True, slots=True)
 class CallView:
-    """One call and its result; `executed` is false where the episode ended before the call."""
+    """One call and its result; `was_executed` is false where the episode ended before the call."""
 
     name: str
     arguments: str
     pieces: tuple[ContentPiece, ...] = ()
     is_error: bool = False
-    executed: bool = True
+    was_executed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class RoundView:
     """One reply: its text and its calls. `number` is 0 without calls."""
 
     number: int
-    moves: tuple[CallView, ...]
+    calls: tuple[CallView, ...]
     text: str = ""
     reasoning: str = ""
     fault: str = ""
@@ -60,7 +60,7 @@ class TrajectoryView:
     @property
     def n_calls(self) -> int:
         """The number of calls."""
-        return sum(len(made.moves) for made in self.rounds)
+        return sum(len(made.calls) for made in self.rounds)
 
 
 def question_view(task: Task) -> list[tuple[str, tuple[ContentPiece, ...]]]:
@@ -88,13 +88,13 @@ def _round_view(step: Step, number: int) -> RoundView:
     results: Sequence[Result | None] = [*step.results, *(None,) * missing]
     return RoundView(
         number=number,
-        moves=tuple(
+        calls=tuple(
             CallView(
                 name=clip_text(call.name, 300),
                 arguments=clip_text(format_json(review_episodes.arguments_value(call.arguments))),
                 pieces=tuple(_result_pieces(result)) if result else (),
                 is_error=bool(result and result.is_error),
-                executed=result is not None,
+                was_executed=result is not None,
             )
             for call, result in zip(step.calls, results, strict=True)
         ),
@@ -113,7 +113,7 @@ def reference_view(task: Task) -> TrajectoryView | None:
     rounds = (
         RoundView(
             number=i,
-            moves=tuple(
+            calls=tuple(
                 CallView(
                     name=clip_text(str(call.get("name", "")), 300),
                     arguments=clip_text(format_json(call.get("arguments"))),

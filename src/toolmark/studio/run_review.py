@@ -73,7 +73,7 @@ class RunReview(ReviewSession):
             wanted=review_view.reference_view(task),
             choices=CHOICES,
             note=decision.note if decision else "",
-            told=_decision_label(decision),
+            status_text=_decision_label(decision),
             edit=_editor_text(steps),
         )
 

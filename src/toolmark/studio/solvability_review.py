@@ -20,8 +20,7 @@ from toolmark.studio.vision_tuning.tuning_records import (
     Trial,
 )
 from toolmark.suites.mfcl_vision.episode_scoring import task_truth
-from toolmark.suites.mfcl_vision.item_records import SignMark as Sign
-from toolmark.suites.mfcl_vision.item_records import choice_candidates
+from toolmark.suites.mfcl_vision.item_records import SignMark, choice_candidates
 
 CHOICES = (
     ("solvable", "Solvable", "s", "good"),
@@ -31,17 +30,17 @@ CHOICES = (
 _VERDICT_LABELS: dict[ReviewVerdict, str] = {
     "solvable": "solvable", "unsolvable": "not solvable", "unclear": "unclear",
 }  # fmt: skip
-_REVIEWED_STATUSES = ("waiting", "kept", "unclear", "unsolvable")
+_REVIEWED_STATUSES = ("waiting", "accepted", "unclear", "unsolvable")
 
 
 class Frame(NamedTuple):
-    """A box as a page draws it, in pixels of the picture; `told` is the text or symbol in it."""
+    """A box as a page draws it, in pixels of the picture; `label` is the text or symbol in it."""
 
     left: float
     top: float
     width: float
     height: float
-    told: str
+    label: str
 
 
 class ModelAttempts(NamedTuple):
@@ -110,11 +109,11 @@ class SolvabilityReview(ReviewSession):
             picture=item_edits.task_picture(task),
             size=truth.size,
             frames=[_clue_frame(sign) for sign in truth.marks if sign.role == "clue" and sign.box],
-            changed=[(v.edit, review_view.clip_text(v.told)) for v in item.versions if v.edit],
+            changed=[(v.edit, review_view.clip_text(v.change)) for v in item.versions if v.edit],
             panel=[_model_attempts(item, name) for name in self.tuning.request.models],
             choices=CHOICES,
             note=mark.note if mark else "",
-            told=_mark_label(mark),
+            status_text=_mark_label(mark),
         )
 
     def render_search(self, n: int, query: str, address: str) -> str:
@@ -197,7 +196,7 @@ def _fetched_pages(item: TunedItem) -> list[tuple[str, str]]:
     return [(visible_text(leaf.hop.href), review_view.clip_text(leaf.text)) for leaf in own]
 
 
-def _clue_frame(sign: Sign) -> Frame:
+def _clue_frame(sign: SignMark) -> Frame:
     assert sign.box is not None
     left, top, right, bottom = sign.box
     return Frame(

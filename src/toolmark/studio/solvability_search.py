@@ -21,7 +21,7 @@ class FoundPage(NamedTuple):
     """A found page: its address as a link, and the text that is shown of it."""
 
     href: str
-    shown: str
+    address_text: str
     title: str
     body: str
 
@@ -31,7 +31,9 @@ OWN_PAGES: Final = "own"
 
 def search_source(request: TuningRequest) -> Literal["own", "web", "recording"]:
     """Return what the models searched: pages that can be searched here, the web, a recording."""
-    source = search_engines.answering_engine(str(request.plan.knobs.get("search", PAGES_ENGINE)))
+    source = search_engines.answering_engine(
+        str(request.plan.parameters.get("search", PAGES_ENGINE))
+    )
     if source.kind in (PAGES_ENGINE, "corpus"):
         return OWN_PAGES
     return "recording" if source.kind == "replay" else "web"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from toolmark.core.errors import DataError, EndpointError, UsageError, suggest_names
 from toolmark.perturb.hearing import recogniser_registry
-from toolmark.perturb.speech import audio_clip as clips
+from toolmark.perturb.speech import audio_clip
 from toolmark.suites.mfcl_speech import model_rewording
 from toolmark.suites.mfcl_speech.parameters import SpokenRequestParameters
 from toolmark.suites.mfcl_speech.speech_pipeline import (
@@ -93,7 +93,7 @@ def make_utterances(
             job_template,
             item=utterance_input.name,
             written=utterance_input.text,
-            ears=recognisers_of[utterance_input.name],
+            recognisers=recognisers_of[utterance_input.name],
         )
         utterance = _make_utterance(pipeline, job, utterance_input.sound, chosen)
         if folder is not None and utterance.audio is not None:
@@ -112,10 +112,10 @@ def _make_utterance(
         return pipeline.make_utterance(job) if needs_voice else pipeline.words_only(job)
     try:
         return pipeline.process_recording(
-            job, clips.decode_speech_clip(_read_bytes(sound), str(sound), _MAX_S)
+            job, audio_clip.decode_speech_clip(_read_bytes(sound), str(sound), _MAX_S)
         )
     except (DataError, EndpointError) as error:
-        return Utterance(said=job.written, failed=str(error))
+        return Utterance(uttered=job.written, failed=str(error))
 
 
 def _select_recognisers(utterance_input: UtteranceInput, names: Sequence[str]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def adopt_exported_set(suite: Suite, folder: str | Path) -> Suite:
         return suite
     if manifest.suite != suite.name:
         raise DataError(f"{folder}: a set of suite {manifest.suite!r}, not of {suite.name!r}")
-    parameters: dict[str, Any] = dict(manifest.knobs)
+    parameters: dict[str, Any] = dict(manifest.parameters)
     if suite.name in suite_registry.SUITES:
         try:
             parameters = suite_registry.convert_known_parameters(suite.name, parameters)

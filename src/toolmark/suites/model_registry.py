@@ -70,7 +70,7 @@ def make_model(
 ) -> Model:
     """Return the model, baseline or control that `spec` names or is, ready to be asked.
 
-    `baseline/NAME` and `test/NAME?option=value` are looked up here; a control may be one of the
+    `baseline/NAME` and `control/NAME?option=value` are looked up here; a control may be one of the
     suite's. Every other name goes to `resolve_model`, which also defines what `connection` may
     hold. Raises UsageError.
     """
@@ -79,7 +79,7 @@ def make_model(
         scheme, _, name = spec.partition("/")
         if scheme == "baseline":
             return _make_baseline(name, media)
-        if scheme == "test":
+        if scheme == "control":
             return _make_control(name, suite)
     return resolve_model(spec, media=media, **connection)
 
@@ -98,12 +98,12 @@ def _make_control(spec: str, suite: HasControls | None) -> Model:
     options = dict(parse_qsl(query, keep_blank_values=True))
     suite_controls: Mapping[str, ControlMaker] = suite.controls if suite else {}
     if name in suite_controls:
-        return BoundControl(f"test/{spec}", suite_controls[name], options)
+        return BoundControl(f"control/{spec}", suite_controls[name], options)
     control_spec = _look_up(
-        name, {**_CONTROL_SPECS, **dict.fromkeys(suite_controls, "")}, "test instrument"
+        name, {**_CONTROL_SPECS, **dict.fromkeys(suite_controls, "")}, "control"
     )
     if options:
-        raise UsageError(f"test/{name} takes no options")
+        raise UsageError(f"control/{name} takes no options")
     return cast(Model, user_modules.import_attribute(control_spec)())
 
 

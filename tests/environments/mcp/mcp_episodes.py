@@ -31,8 +31,8 @@ def site(entries: dict[str, Any], folder: Path, **more: Any) -> McpServersFactor
     )
 
 
-async def ask(world: Any, name: str, /, **given: Any) -> Result:
-    result: Result = await world.call(Call(name=name, arguments=json.dumps(given)))
+async def ask(environment: Any, name: str, /, **given: Any) -> Result:
+    result: Result = await environment.call(Call(name=name, arguments=json.dumps(given)))
     return result
 
 

@@ -107,30 +107,34 @@ def test_episodes_do_not_see_each_other_and_leave_nothing(tmp_path: Path) -> Non
 
 
 def test_a_model_sees_one_folder_whatever_its_real_place(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        assert (await ask(world, "a/where")).text == "/workspace"
-        said = await ask(world, "a/write", path="/workspace/sub/x.txt", text="see /workspace/y")
+    async def scene(environment: McpEnvironment) -> None:
+        assert (await ask(environment, "a/where")).text == "/workspace"
+        said = await ask(
+            environment, "a/write", path="/workspace/sub/x.txt", text="see /workspace/y"
+        )
         assert said.text == "written: /workspace/sub/x.txt"
-        real = world.workspace / "sub" / "x.txt"
-        assert real.read_text() == f"see {world.workspace}/y"
+        real = environment.workspace / "sub" / "x.txt"
+        assert real.read_text() == f"see {environment.workspace}/y"
         for other in ("/workspaces/x", "/home/workspace", "/workspace.txt", "my/workspace-2"):
-            assert (await ask(world, "a/echo", text=other)).text == other
+            assert (await ask(environment, "a/echo", text=other)).text == other
         for text in ("/workspace", "file:///workspace/a b.png", "['/workspace/a', '/workspace/b']"):
-            assert (await ask(world, "a/echo", text=text)).text == text
+            assert (await ask(environment, "a/echo", text=text)).text == text
 
     play({"a": fault()}, tmp_path, scene)
 
 
 def test_the_folder_of_shared_servers_has_one_name_too(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        assert (await ask(world, "all/where")).text == "/shared"
-        said = await ask(world, "all/write", path="/shared/x.txt", text="see /workspace/y")
+    async def scene(environment: McpEnvironment) -> None:
+        assert (await ask(environment, "all/where")).text == "/shared"
+        said = await ask(environment, "all/write", path="/shared/x.txt", text="see /workspace/y")
         assert said.text == "written: /shared/x.txt"
-        assert (world.factory.shared_folder / "x.txt").read_text() == f"see {world.workspace}/y"
-        await ask(world, "own/write", path="/workspace/z.txt", text="see /shared/x.txt")
-        assert (world.workspace / "z.txt").read_text() == "see /shared/x.txt"
+        assert (
+            environment.factory.shared_folder / "x.txt"
+        ).read_text() == f"see {environment.workspace}/y"
+        await ask(environment, "own/write", path="/workspace/z.txt", text="see /shared/x.txt")
+        assert (environment.workspace / "z.txt").read_text() == "see /shared/x.txt"
         for other in ("/shareds/x", "/home/shared", "/shared.txt", "/shared/a /workspace/b"):
-            assert (await ask(world, "all/echo", text=other)).text == other
+            assert (await ask(environment, "all/echo", text=other)).text == other
 
     play({"own": fault(), "all": fault(stateful=False)}, tmp_path, scene)
 
@@ -188,18 +192,18 @@ def test_the_suite_fills_the_workspace_and_reads_it_at_the_end(tmp_path: Path) -
     def state(given: Task, workspace: Path) -> Any:
         return {path.name: path.read_text() for path in workspace.iterdir()}
 
-    async def scene(world: McpEnvironment) -> None:
-        await ask(world, "a/write", path="/workspace/new.txt", text="x")
-        assert await world.final_state() == {"seed.txt": "t", "new.txt": "x"}
+    async def scene(environment: McpEnvironment) -> None:
+        await ask(environment, "a/write", path="/workspace/new.txt", text="x")
+        assert await environment.final_state() == {"seed.txt": "t", "new.txt": "x"}
 
     play({"a": fault()}, tmp_path, scene, prepare=prepare, state=state)
 
 
 def test_calls_of_one_reply_may_run_max_parallel_calls(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        assert world.max_parallel_calls == 5
+    async def scene(environment: McpEnvironment) -> None:
+        assert environment.max_parallel_calls == 5
         calls = [Call(name="a/echo", arguments=json.dumps({"text": str(i)})) for i in range(50)]
-        found = await asyncio.gather(*(world.call(call) for call in calls))
+        found = await asyncio.gather(*(environment.call(call) for call in calls))
         assert [result.text for result in found] == [str(i) for i in range(50)]
 
     play({"a": fault()}, tmp_path, scene, max_parallel_calls=5)
@@ -221,8 +225,10 @@ def test_a_serial_server_gets_one_call_at_a_time(
         running.pop()
         return {"content": []}
 
-    async def scene(world: McpEnvironment) -> None:
-        await asyncio.gather(*(world.call(Call(name="a/echo", arguments="{}")) for _ in range(5)))
+    async def scene(environment: McpEnvironment) -> None:
+        await asyncio.gather(
+            *(environment.call(Call(name="a/echo", arguments="{}")) for _ in range(5))
+        )
 
     monkeypatch.setattr(ServerSupervisor, "_call_with_restart", counted)
     play({"a": fault(serial=serial)}, tmp_path, scene)
@@ -234,9 +240,9 @@ def test_a_server_sees_its_own_variables_and_no_others(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-ours-1234")
 
-    async def scene(world: McpEnvironment) -> None:
-        assert (await ask(world, "a/environ", name="OPENAI_API_KEY")).text == "(not set)"
-        assert (await ask(world, "a/environ", name="PLACE")).text == "/workspace/here"
+    async def scene(environment: McpEnvironment) -> None:
+        assert (await ask(environment, "a/environ", name="OPENAI_API_KEY")).text == "(not set)"
+        assert (await ask(environment, "a/environ", name="PLACE")).text == "/workspace/here"
 
     play({"a": fault(env={"PLACE": "${workspace}/here"})}, tmp_path, scene)
 
@@ -246,8 +252,8 @@ def test_a_tool_tells_neither_keys_nor_real_places(
 ) -> None:
     monkeypatch.setenv("THE_KEY", "sk-very-private-1234")
 
-    async def scene(world: McpEnvironment) -> None:
-        told = (await world.tools())[0]
+    async def scene(environment: McpEnvironment) -> None:
+        told = (await environment.tools())[0]
         assert told.description == "Works in /workspace with [removed]"
         assert told.parameters["properties"]["text"] == {"default": "/workspace/[removed]"}
 

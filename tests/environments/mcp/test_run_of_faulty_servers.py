@@ -97,7 +97,7 @@ def test_a_run_over_failing_servers_ends_and_says_what_happened(tmp_path: Path) 
     done: list[int] = []
 
     def watch(progress: Progress) -> None:
-        seen.append(dict(progress.missing))
+        seen.append(dict(progress.missing_parts))
         done.append(progress.n_run + progress.n_not_run)
 
     found = tm.run(faults(), Caller(), log_dir=tmp_path, watch=watch)
@@ -120,7 +120,7 @@ def test_a_run_over_failing_servers_ends_and_says_what_happened(tmp_path: Path) 
         "lacks": f"not set in the environment: NO_SUCH_KEY\n{unmet}: lacks",
         "absent": f"no such command: no-such-command\n{unmet}: absent",
     }
-    assert done[0] == 0 and seen[0] == lacking == tm.open_run(found.path).info.missing
+    assert done[0] == 0 and seen[0] == lacking == tm.open_run(found.path).info.missing_parts
     notes = tm.open_run(found.path).info.notes
     for name, told in (
         ("refuses", "no licence found"),

@@ -395,8 +395,8 @@ def test_a_silent_failure_of_a_tool_is_recognised_by_what_it_was_asked(tmp_path:
     entry = {"own": {"command": sys.executable, "args": [str(script)]}}
 
     def told(path: Path) -> dict[str, tuple[str, ...]]:
-        async def scene(world: McpEnvironment) -> None:
-            assert (await ask(world, "own/read", path=str(path))).is_error
+        async def scene(environment: McpEnvironment) -> None:
+            assert (await ask(environment, "own/read", path=str(path))).is_error
 
         with sandbox.hide_paths(answers):
             return play(entry, tmp_path, scene).incident_notes()

@@ -109,7 +109,10 @@ def test_an_answer_key_in_a_request_is_a_leak_and_not_scored(tmp_path: Path) -> 
     assert (attempt.task, attempt.failure.kind) == ("leak", "sandbox")
     assert "an answer key leaked" in attempt.failure.message
     # and so every reader learns that there was no sandbox
-    assert run.info.plan.world["sandbox"] == "off" and run.info.versions["sandbox"] == "off"
+    assert (
+        run.info.plan.environment_hashes["sandbox"] == "off"
+        and run.info.versions["sandbox"] == "off"
+    )
     assert run.summary()["caution"] == sandbox.OFF_NOTE
     assert sandbox.OFF_NOTE in read_page(tm.write_report(run)).root.text
 
@@ -124,7 +127,7 @@ def test_the_same_request_finds_no_key_in_the_sandbox(tmp_path: Path) -> None:
 def test_a_run_without_and_with_a_sandbox_are_not_the_same_run(tmp_path: Path) -> None:
     suite = laid_out(tmp_path)
     runs = [
-        tm.run(suite, "test/oracle", ids=("first",), log_dir=tmp_path / "logs", sandbox=setting)
+        tm.run(suite, "control/oracle", ids=("first",), log_dir=tmp_path / "logs", sandbox=setting)
         for setting in ("off", *(() if sandbox.describe_missing() else ("required",)), "off")
     ]
     assert runs[0].info.plan.hash == runs[-1].info.plan.hash
@@ -141,19 +144,19 @@ def test_a_run_is_refused_in_one_line_where_there_is_no_sandbox(
     words += ["-T", "agent=loop", "-T", "similarity=exact", "--log-dir", str(tmp_path / "logs")]
     try:
         with pytest.raises(UsageError) as refused:
-            tm.run(suite, "test/oracle", log_dir=tmp_path / "logs")
+            tm.run(suite, "control/oracle", log_dir=tmp_path / "logs")
         told = str(refused.value)
         assert "apt-get install bubblewrap" in told and "--sandbox off" in told
         assert "\n" not in told and not (tmp_path / "logs").exists()
         for command in (
-            ["run", "m3", "-m", "test/oracle", *words],
-            ["run", "m3", "-m", "test/oracle", "--dry-run", *words],
+            ["run", "m3", "-m", "control/oracle", *words],
+            ["run", "m3", "-m", "control/oracle", "--dry-run", *words],
             ["doctor", "--servers", str(tmp_path / "mcp.json")],
         ):
             done = CliRunner().invoke(app, command)
             assert isinstance(done.exception, UsageError) and str(done.exception) == told
         monkeypatch.undo()
-        off = ["run", "m3", "-m", "test/oracle", *words, "--sandbox", "off", "--ids", "first"]
+        off = ["run", "m3", "-m", "control/oracle", *words, "--sandbox", "off", "--ids", "first"]
         done = CliRunner().invoke(app, off)
         assert sandbox.OFF_NOTE in done.output.replace("\n", " ")
     finally:
@@ -170,7 +173,7 @@ def test_other_systems_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_word_that_is_no_setting_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="required or off"):
-        tm.run(laid_out(tmp_path), "test/oracle", log_dir=tmp_path / "logs", sandbox="perhaps")
+        tm.run(laid_out(tmp_path), "control/oracle", log_dir=tmp_path / "logs", sandbox="perhaps")
 
 
 # --- canaries -----------------------------------------------------------------------------
@@ -182,7 +185,7 @@ def asked(text: str, **more: Any) -> Request:
 
 def test_a_canary_stands_in_stored_tasks_alone(tmp_path: Path) -> None:
     suite = suite_registry.load_suite("funcbench", core=3, depth=2, graphs=2, seed=1)
-    run = tm.run(suite, "test/oracle", log_dir=tmp_path)
+    run = tm.run(suite, "control/oracle", log_dir=tmp_path)
     lines = (run.path / "tasks.jsonl").read_text().splitlines()
     assert [json.loads(line)["canary"] for line in lines] == [canary.make_canary(t) for t in suite]
     assert list(run.tasks()) == list(suite)
@@ -226,11 +229,11 @@ def test_a_server_declares_paths_and_network(tmp_path: Path) -> None:
     (tmp_path / "keys" / "tasks.jsonl").touch()
     entry = {"command": sys.executable, "paths": ["data", {"path": "out", "write": True}]}
     server = parsed({**entry, "network": True}, tmp_path)
-    box = server_launch.prepare_launch(server, tmp_path / "w" / "e").box
+    box = server_launch.prepare_launch(server, tmp_path / "w" / "e").sandbox_spec
     assert box is not None and box.network and "--unshare-net" not in [*box.options()]
     assert box.can_read(f"{tmp_path}/data/a") and not box.can_write(f"{tmp_path}/data/a")
     assert box.can_write(f"{tmp_path}/out/b") and not box.can_read(f"{tmp_path}/keys/tasks.jsonl")
-    plain = server_launch.prepare_launch(parsed(entry, tmp_path), tmp_path / "w" / "e").box
+    plain = server_launch.prepare_launch(parsed(entry, tmp_path), tmp_path / "w" / "e").sandbox_spec
     assert plain is not None and "--unshare-net" in [*plain.options()]
 
 
@@ -238,7 +241,7 @@ def test_answers_stay_hidden_in_what_is_declared(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     entry = {"command": sys.executable, "paths": [str(tmp_path)]}
     with sandbox.hide_paths(tmp_path / "runs"):
-        box = server_launch.prepare_launch(parsed(entry), tmp_path / "w" / "e").box
+        box = server_launch.prepare_launch(parsed(entry), tmp_path / "w" / "e").sandbox_spec
         assert box is not None and box.can_read(f"{tmp_path}/a")
         assert not box.can_read(f"{tmp_path}/runs/a/tasks.jsonl")
         assert str(tmp_path / "runs") in [*box.options()]
@@ -255,7 +258,9 @@ def test_answers_stay_hidden_by_every_name_of_their_folder(tmp_path: Path) -> No
     for how, declared in (("read", "link"), ("write", "link"), ("write", "real")):
         entry = {"command": sys.executable, "paths": [{"path": declared, "write": how == "write"}]}
         with sandbox.hide_paths(key, absent):
-            box = server_launch.prepare_launch(parsed(entry, tmp_path), tmp_path / "w" / "e").box
+            box = server_launch.prepare_launch(
+                parsed(entry, tmp_path), tmp_path / "w" / "e"
+            ).sandbox_spec
         assert box is not None and box.can_read(f"{tmp_path}/{declared}/out/a")
         assert not box.can_read(f"{tmp_path}/{declared}/out/runs/a/tasks.jsonl")
         options = [*box.options()]
@@ -307,11 +312,13 @@ def test_what_a_server_wrote_names_nothing_that_it_is_shown(tmp_path: Path) -> N
     ]
     for entry in entries:
         declared = {"paths": [{"path": str(out), "write": True}]}
-        box = server_launch.prepare_launch(parsed({**entry, **declared}, tmp_path), work).box
+        box = server_launch.prepare_launch(
+            parsed({**entry, **declared}, tmp_path), work
+        ).sandbox_spec
         assert box is not None and not box.can_read(str(secret))
     box = server_launch.prepare_launch(
         parsed({"command": "sh", "args": [str(tmp_path / "named.sh")]}), work
-    ).box
+    ).sandbox_spec
     assert box is not None and box.can_read(str(secret))
 
 
@@ -330,7 +337,7 @@ def test_a_file_of_the_workspace_stays_writable_though_it_is_named(tmp_path: Pat
         path.touch()
     named = ["${config_dir}/server.py", "--db", "${workspace}/data.db"]
     server = parsed({"command": sys.executable, "args": named}, tmp_path)
-    box = server_launch.prepare_launch(server, own.parent).box
+    box = server_launch.prepare_launch(server, own.parent).sandbox_spec
     assert box is not None and box.can_write(str(own))
     assert box.can_read(str(script)) and not box.can_write(str(script))
 

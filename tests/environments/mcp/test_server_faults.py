@@ -131,8 +131,8 @@ def test_servers_start_at_once_but_no_more_than_allowed(tmp_path: Path) -> None:
         log = tmp_path / f"log{starts}"
         entries = {f"s{i}": fault("--sleep", "0.4", "--log", str(log)) for i in range(8)}
 
-        async def nothing(world: McpEnvironment) -> None:
-            assert len({tool.name.split("/")[0] for tool in await world.tools()}) == 8
+        async def nothing(environment: McpEnvironment) -> None:
+            assert len({tool.name.split("/")[0] for tool in await environment.tools()}) == 8
 
         play(entries, tmp_path, nothing, starts=starts)
         lines = [line.split() for line in log.read_text().splitlines()]
@@ -155,14 +155,14 @@ def test_a_call_that_hangs_ends_and_the_server_is_given_up_after_one_restart(
 ) -> None:
     log = tmp_path / "log"
 
-    async def scene(world: McpEnvironment) -> None:
+    async def scene(environment: McpEnvironment) -> None:
         with pytest.raises(
             ToolEnvironmentError, match=r"no answer within 0\.5 s, and none to a ping"
         ):
-            await ask(world, "a/hang")
-        assert (await ask(world, "b/echo", text="hi")).text == "hi"
+            await ask(environment, "a/hang")
+        assert (await ask(environment, "b/echo", text="hi")).text == "hi"
         with pytest.raises(ToolEnvironmentError, match="'a' is lost"):
-            await ask(world, "a/echo", text="hi")
+            await ask(environment, "a/echo", text="hi")
 
     entries = {"a": fault("--log", str(log), call_timeout_s=0.5), "b": fault()}
     servers = play(entries, tmp_path, scene)
@@ -173,10 +173,12 @@ def test_a_call_that_hangs_ends_and_the_server_is_given_up_after_one_restart(
 def test_a_server_that_dies_in_a_call_is_restarted_once_and_asked_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
-    async def scene(world: McpEnvironment) -> None:
-        assert (await ask(world, "a/frail", marker="/workspace/m")).text == "answered after all"
+    async def scene(environment: McpEnvironment) -> None:
+        assert (
+            await ask(environment, "a/frail", marker="/workspace/m")
+        ).text == "answered after all"
         with pytest.raises(ToolEnvironmentError, match=r"code 9.*about to die"):
-            await ask(world, "a/die")
+            await ask(environment, "a/die")
 
     servers = play({"a": fault("--log", str(log))}, tmp_path, scene)
     assert log.read_text().count("start") == 2  # the one restart was used up
@@ -186,22 +188,22 @@ def test_a_server_that_dies_in_a_call_is_restarted_once_and_asked_again(tmp_path
 def test_a_call_that_kills_every_server_ends_after_one_restart(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
-    async def scene(world: McpEnvironment) -> None:
+    async def scene(environment: McpEnvironment) -> None:
         with pytest.raises(
             ToolEnvironmentError, match="it exited with code 9; stderr: about to die"
         ):
-            await ask(world, "a/die")
+            await ask(environment, "a/die")
 
     play({"a": fault("--log", str(log))}, tmp_path, scene)
     assert log.read_text().count("start") == 2
 
 
 def test_a_server_that_may_not_be_restarted_is_given_up_at_once(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
+    async def scene(environment: McpEnvironment) -> None:
         with pytest.raises(ToolEnvironmentError):
-            await ask(world, "a/frail", marker="/workspace/m")
+            await ask(environment, "a/frail", marker="/workspace/m")
         with pytest.raises(ToolEnvironmentError, match="is lost"):
-            await ask(world, "a/echo")
+            await ask(environment, "a/echo")
 
     play({"a": fault(restart=False)}, tmp_path, scene)
 
@@ -209,12 +211,12 @@ def test_a_server_that_may_not_be_restarted_is_given_up_at_once(tmp_path: Path) 
 def test_a_death_between_two_calls_is_met_by_the_restart(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
-    async def scene(world: McpEnvironment) -> None:
-        assert (await ask(world, "a/count")).text == "1"
+    async def scene(environment: McpEnvironment) -> None:
+        assert (await ask(environment, "a/count")).text == "1"
         pid = int(log.read_text().split()[2])
         os.kill(pid, 9)
-        assert await soon(lambda: world.tools_changed())
-        assert (await ask(world, "a/count")).text == "1"
+        assert await soon(lambda: environment.tools_changed())
+        assert (await ask(environment, "a/count")).text == "1"
 
     play({"a": fault("--log", str(log))}, tmp_path, scene)
 
@@ -244,38 +246,38 @@ def test_a_call_that_kills_a_shared_server_does_not_take_other_episodes_along(
 
 
 def test_junk_on_standard_output_is_survived(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        assert (await ask(world, "a/junk")).text == "after the junk"
-        assert (await ask(world, "a/echo", text="hi")).text == "hi"
+    async def scene(environment: McpEnvironment) -> None:
+        assert (await ask(environment, "a/junk")).text == "after the junk"
+        assert (await ask(environment, "a/echo", text="hi")).text == "hi"
 
     play({"a": fault("--junk", "--binary")}, tmp_path, scene)
 
 
 def test_an_answer_of_fifty_megabytes_is_an_error_that_says_so(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
+    async def scene(environment: McpEnvironment) -> None:
         for tail in (False, True):  # whichever end of the line names the call
-            found = await ask(world, "a/big", size=50_000_000, tail=tail)
+            found = await ask(environment, "a/big", size=50_000_000, tail=tail)
             assert found.is_error and re.search(
                 r"50,000,\d+ bytes; the limit is 16,777,216", found.text
             )
-        assert len((await ask(world, "a/big", size=1_000_000)).text) == 1_000_000
+        assert len((await ask(environment, "a/big", size=1_000_000)).text) == 1_000_000
 
     play({"a": fault()}, tmp_path, scene)
 
 
 def test_errors_of_tools_and_of_the_protocol_are_seen_by_the_model(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        wrong = await ask(world, "a/wrong")
+    async def scene(environment: McpEnvironment) -> None:
+        wrong = await ask(environment, "a/wrong")
         assert wrong.is_error and wrong.text == "there is no such page"
-        odd = await ask(world, "a/echo", txt=1)
+        odd = await ask(environment, "a/echo", txt=1)
         assert odd.is_error and odd.text.startswith("MCP error -32602:")
         for name in ("a/nothing", "nowhere/echo", "echo", ""):
-            unknown = await ask(world, name)
+            unknown = await ask(environment, name)
             assert unknown.is_error and unknown.text == f"Unknown tool: {name}"
         for text in ("[1]", "{", '{"text": NaN}', '{"text": "\\ud800"}', "7"):
-            bad = await world.call(Call(name="a/echo", arguments=text))
+            bad = await environment.call(Call(name="a/echo", arguments=text))
             assert bad.is_error and "arguments" in bad.text
-        assert (await world.call(Call(name="a/echo", arguments=""))).text == ""
+        assert (await environment.call(Call(name="a/echo", arguments=""))).text == ""
 
     play({"a": fault()}, tmp_path, scene)
 
@@ -290,34 +292,34 @@ def test_a_call_that_is_late_is_an_error_while_the_server_lives(tmp_path: Path) 
         "call_timeout_s": 1,
     }
 
-    async def scene(world: McpEnvironment) -> None:
-        late = await ask(world, "a/slow", seconds=30)
+    async def scene(environment: McpEnvironment) -> None:
+        late = await ask(environment, "a/slow", seconds=30)
         assert late.is_error and late.text == "no answer within 1 s; the call was cancelled"
-        assert (await ask(world, "a/add", a=1, b=2)).structured == {"total": 3}
+        assert (await ask(environment, "a/add", a=1, b=2)).structured == {"total": 3}
 
     assert not play({"a": entry}, tmp_path, scene).incident_notes()
 
 
 def test_a_changed_tool_list_is_offered_at_the_next_step(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        before = await world.tools()
-        assert await world.tools() is before
-        assert (await ask(world, "a/later")).is_error
-        await ask(world, "a/change")
-        assert world.tools_changed()
-        assert {t.name for t in await world.tools()} - {t.name for t in before} == {"a/later"}
-        assert (await ask(world, "a/later")).text == "new"
+    async def scene(environment: McpEnvironment) -> None:
+        before = await environment.tools()
+        assert await environment.tools() is before
+        assert (await ask(environment, "a/later")).is_error
+        await ask(environment, "a/change")
+        assert environment.tools_changed()
+        assert {t.name for t in await environment.tools()} - {t.name for t in before} == {"a/later"}
+        assert (await ask(environment, "a/later")).text == "new"
 
     play({"a": fault()}, tmp_path, scene)
 
 
 def test_odd_tools_are_offered_or_left_out_and_the_others_work(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        tools = {tool.name: tool for tool in await world.tools()}
+    async def scene(environment: McpEnvironment) -> None:
+        tools = {tool.name: tool for tool in await environment.tools()}
         assert tools["a/bad_schema"].parameters == {"type": "objekt", "properties": 7}
         assert not {"a/no_schema", "a/text_schema"} & set(tools)
-        assert (await ask(world, "a/text_schema")).is_error
-        assert (await ask(world, "a/echo", text="hi")).text == "hi"
+        assert (await ask(environment, "a/text_schema")).is_error
+        assert (await ask(environment, "a/echo", text="hi")).text == "hi"
 
     notes = str(play({"a": fault("--odd-tools")}, tmp_path, scene).incident_notes()["a"])
     for said in ("'no_schema' is left out", "'text_schema' is left out", "no name", "twice"):
@@ -325,8 +327,8 @@ def test_odd_tools_are_offered_or_left_out_and_the_others_work(tmp_path: Path) -
 
 
 def test_a_listing_in_pages_is_read_to_its_end_even_if_it_has_none(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        names = [tool.name for tool in await world.tools()]
+    async def scene(environment: McpEnvironment) -> None:
+        names = [tool.name for tool in await environment.tools()]
         assert "a/echo" in names and "a/half" in names and len(names) == len(set(names))
 
     log = tmp_path / "log"
@@ -337,8 +339,8 @@ def test_a_listing_in_pages_is_read_to_its_end_even_if_it_has_none(tmp_path: Pat
 def test_a_list_of_tools_has_an_end_in_number_and_in_size(tmp_path: Path) -> None:
     offered: dict[str, int] = {}
 
-    async def scene(world: McpEnvironment) -> None:
-        for tool in await world.tools():
+    async def scene(environment: McpEnvironment) -> None:
+        for tool in await environment.tools():
             server = tool.name.partition("/")[0]
             offered[server] = offered.get(server, 0) + 1
 
@@ -350,23 +352,23 @@ def test_a_list_of_tools_has_an_end_in_number_and_in_size(tmp_path: Path) -> Non
 
 
 def test_an_answer_of_very_many_parts_or_values_is_cut(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        parts = (await ask(world, "a/many", parts=100_000)).parts
+    async def scene(environment: McpEnvironment) -> None:
+        parts = (await ask(environment, "a/many", parts=100_000)).parts
         assert len(parts) == 1_001
         assert isinstance(parts[-1], Text) and "99,000 further parts" in parts[-1].text
-        full = await ask(world, "a/many", values=600_000)
+        full = await ask(environment, "a/many", values=600_000)
         assert full.structured is None and "more than 500,000 values" in full.text
-        whole = await ask(world, "a/many", parts=1_000, values=400_000)
+        whole = await ask(environment, "a/many", parts=1_000, values=400_000)
         assert len(whole.parts) == 1_000 and len(whole.structured["of"]) == 400_000
 
     play({"a": fault()}, tmp_path, scene)
 
 
 def test_pictures_come_back_as_pixels_and_half_letters_are_survived(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        (part,) = (await ask(world, "a/picture")).parts
-        assert isinstance(part, Image) and world.factory.media.read(part) == PNG
-        assert (await ask(world, "a/half")).text.startswith("half a pair: ")
+    async def scene(environment: McpEnvironment) -> None:
+        (part,) = (await ask(environment, "a/picture")).parts
+        assert isinstance(part, Image) and environment.factory.media.read(part) == PNG
+        assert (await ask(environment, "a/half")).text.startswith("half a pair: ")
 
     play({"a": fault()}, tmp_path, scene)
 

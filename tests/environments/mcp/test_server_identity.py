@@ -139,8 +139,8 @@ def test_a_run_says_who_answered_and_other_servers_begin_another(tmp_path: Path)
     path.write_text(json.dumps({"mcpServers": {"s": entry}}))
     first = tm.run(_suite(read_config(path)), Silent(), log_dir=tmp_path / "runs")
     info = first.info
-    assert info.plan.world == {"servers": info.hashes["servers"]}
-    (said,) = info.servers["s"]
+    assert info.plan.environment_hashes == {"servers": info.hashes["servers"]}
+    (said,) = info.server_versions["s"]
     assert "tools, sha256 " in said
     assert info.versions["mcp"][0].isdecimal()
 
@@ -164,4 +164,4 @@ def test_a_server_that_changed_between_two_parts_of_a_run_shows(tmp_path: Path) 
     script.write_text(script.read_text().replace('"version": "1"', '"version": "2"'))
     again = tm.run(_suite(servers), Silent(), log_dir=tmp_path / "runs")
     assert again.path == first.path
-    assert len(set(again.info.servers["s"])) == 2
+    assert len(set(again.info.server_versions["s"])) == 2

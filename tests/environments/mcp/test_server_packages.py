@@ -36,7 +36,7 @@ def test_a_python_lock_pins_every_package_by_version_and_sum(name: str) -> None:
     assert comment.startswith(f"# {' '.join(pin.packages)};")  # made from what the index says
     locked = {found[1]: found[2] for found in _PINNED.finditer(body)}
     assert _PINNED.sub("", body) == ""
-    assert not set(pin.without) & set(locked)
+    assert not set(pin.omitted_packages) & set(locked)
     for package, pinned, version in (want.partition("==") for want in pin.packages):
         assert not pinned or locked[package] == version
 
@@ -59,7 +59,7 @@ def test_a_lock_names_no_registry(name: str) -> None:
 def test_each_server_of_the_suite_has_its_environment() -> None:
     entries = server_configuration.SERVER_CONFIG["mcpServers"]
     assert {
-        one.pinned
+        one.pinned_environment
         for one in server_config.parse_config(server_configuration.SERVER_CONFIG, "m3-local")
     } == set(PINS)
     for name, entry in entries.items():

@@ -73,27 +73,27 @@ def play(
 
 @pytest.mark.parametrize("flags", [(), ("--json",)], ids=["events", "json"])
 def test_tools_answer_over_http(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    async def scene(world: McpEnvironment, port: int) -> None:
-        assert (await ask(world, "h/add", a=1, b=2)).structured == {"total": 3}
-        (part,) = (await ask(world, "h/picture")).parts
-        assert isinstance(part, Image) and world.factory.media.read(part) == PNG
-        assert (await ask(world, "h/refuse")).is_error
-        assert (await ask(world, "h/add", a="x")).is_error
-        assert len((await ask(world, "h/big", size=2_000_000)).text) == 2_000_000
-        long = await ask(world, "h/big", size=17_000_000)
+    async def scene(environment: McpEnvironment, port: int) -> None:
+        assert (await ask(environment, "h/add", a=1, b=2)).structured == {"total": 3}
+        (part,) = (await ask(environment, "h/picture")).parts
+        assert isinstance(part, Image) and environment.factory.media.read(part) == PNG
+        assert (await ask(environment, "h/refuse")).is_error
+        assert (await ask(environment, "h/add", a="x")).is_error
+        assert len((await ask(environment, "h/big", size=2_000_000)).text) == 2_000_000
+        long = await ask(environment, "h/big", size=17_000_000)
         assert long.is_error and "byte limit" in long.text
-        assert (await ask(world, "h/add", a=1, b=2)).structured == {"total": 3}
+        assert (await ask(environment, "h/add", a=1, b=2)).structured == {"total": 3}
 
     play(tmp_path, scene, *flags)
 
 
 def test_a_changed_tool_list_is_heard_over_http(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment, port: int) -> None:
-        await world.tools()
-        await ask(world, "h/grow")
-        assert await soon(lambda: world.tools_changed())
-        assert "h/grown" in [tool.name for tool in await world.tools()]
-        assert (await ask(world, "h/grown")).text == "grown"
+    async def scene(environment: McpEnvironment, port: int) -> None:
+        await environment.tools()
+        await ask(environment, "h/grow")
+        assert await soon(lambda: environment.tools_changed())
+        assert "h/grown" in [tool.name for tool in await environment.tools()]
+        assert (await ask(environment, "h/grown")).text == "grown"
 
     play(tmp_path, scene)
 
@@ -112,11 +112,11 @@ def test_a_server_that_is_started_anew_is_greeted_anew(tmp_path: Path) -> None:
 
 
 def test_a_server_that_goes_away_is_an_environment_error(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment, port: int) -> None:
+    async def scene(environment: McpEnvironment, port: int) -> None:
         with pytest.raises(ToolEnvironmentError, match="'h'"):
-            await ask(world, "h/leave")
+            await ask(environment, "h/leave")
         with pytest.raises(ToolEnvironmentError, match="ConnectError"):
-            await ask(world, "h/add", a=1, b=2)
+            await ask(environment, "h/add", a=1, b=2)
 
     play(tmp_path, scene)
 

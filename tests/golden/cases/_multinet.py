@@ -34,8 +34,8 @@ def record(folder: Path, names: Sequence[str]) -> dict[str, Json]:
         knobs, classes = SUITES[name]
         blind: dict[str, object] = {"pictures": False} if name in SEEN else {}
         plays = {
-            "oracle": Play("test/oracle", {"items": 6}, tasks=True, requests=True),
-            "null": Play("test/null", {"items": 6, **blind}),
+            "oracle": Play("control/oracle", {"items": 6}, tasks=True, requests=True),
+            "null": Play("control/null", {"items": 6, **blind}),
             "damaged": Play(DAMAGED, {"items": 28, **BOTH, **blind}),
             "wire": Play(WIRE, {"items": 5}),
             **{
@@ -44,15 +44,17 @@ def record(folder: Path, names: Sequence[str]) -> dict[str, Json]:
             },
             **{
                 f"faulty-{kind}": Play(
-                    f"test/faulty?class={kind}&rate=0.5", {"items": 12, **BOTH, **blind}, episodes=1
+                    f"control/faulty?class={kind}&rate=0.5",
+                    {"items": 12, **BOTH, **blind},
+                    episodes=1,
                 )
                 for kind in classes
             },
-        }  # fmt: skip
+        }
         if name == "overcooked":
             odds = {"mode": "probs", "items": 12, "history": 2, "pictures": False}
             plays |= {
-                f"odds-{kind}": Play(f"test/faulty?class={kind}&rate=0.5", odds, episodes=1)
+                f"odds-{kind}": Play(f"control/faulty?class={kind}&rate=0.5", odds, episodes=1)
                 for kind in ODDS
             }
         found = suites.played(folder / name, f"multinet-{name}", {"seed": 5, **knobs}, plays)

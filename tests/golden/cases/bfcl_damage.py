@@ -18,9 +18,7 @@ from typing import Any
 
 import msgspec
 from tests.golden.plain import worded
-from tests.parity import damaged_replies, damaged_text
-from tests.parity import test_agentic as agentic_answers
-from tests.parity import test_multi_turn as turned
+from tests.parity import damaged_replies, damaged_text, test_agentic, test_multi_turn
 
 import toolmark as tm
 from toolmark.core import json_codec, seeds
@@ -40,7 +38,7 @@ from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_dat
 from toolmark.studio.bfcl_interchange import handler_replies, official_handlers
 from toolmark.studio.bfcl_interchange.result_rows import ResultRow, RowReader
 from toolmark.suites.bfcl import agentic_tasks
-from toolmark.suites.bfcl.inference_errors import score_episode as graded
+from toolmark.suites.bfcl.inference_errors import score_episode
 
 GRAMMARS = True
 _ADDRESS = re.compile(rb"0x[0-9a-f]*")  # of an object in Python's memory, in some evidence
@@ -98,7 +96,9 @@ def _lines() -> Iterator[tuple[str, Line]]:
     turns = list(
         multi_turn_tasks.read_tasks(official_data.fetch_wheel(), multi_turn_tasks.CATEGORIES)[0]
     )
-    truths = [turned.played(task, seeds.make_rng(SEED, task.id, 0, "truth")) for task in turns]
+    truths = [
+        test_multi_turn.played(task, seeds.make_rng(SEED, task.id, 0, "truth")) for task in turns
+    ]
 
     def one(task: Task, rng: Random) -> Drawn:
         return _turned(task, truths, rng)
@@ -115,7 +115,7 @@ def _lines() -> Iterator[tuple[str, Line]]:
 def _several(where: str, task: Task, draw: Any, n: int) -> Iterator[tuple[str, Line]]:
     for repeat in range(n):
         damage, asked, played = draw(task, seeds.make_rng(SEED, task.id, repeat, f"golden {where}"))
-        yield where, (f"{asked.id}#{repeat}", _line(damage, played, graded(asked, played)))
+        yield where, (f"{asked.id}#{repeat}", _line(damage, played, score_episode(asked, played)))
 
 
 # --- what a line says -------------------------------------------------------------------
@@ -131,7 +131,8 @@ def _line(damage: str, played: Trajectory, verdicts: Mapping[str, Verdict]) -> s
     ]
     said = [[step.turn, step.reply, step.calls, step.fault] for step in played.steps]
     verdict = "; ".join(f"{rule}: {each}" for rule, each in told.items())
-    return f"{damage} {_digest([played.dialect, played.ending, said])} | {verdict} | {_digest(why)}"
+    reply = _digest([played.tool_format, played.ending, said])
+    return f"{damage} {reply} | {verdict} | {_digest(why)}"
 
 
 def _told(verdict: Verdict) -> str:
@@ -139,7 +140,7 @@ def _told(verdict: Verdict) -> str:
 
 
 def _label(label: Label) -> str:
-    return f"{label.cause}{'*' if label.primary else ''}={label.native}"
+    return f"{label.cause}{'*' if label.primary else ''}={label.suite_cause}"
 
 
 def _digest(value: Any) -> str:
@@ -150,8 +151,8 @@ def _digest(value: Any) -> str:
 # --- single replies ---------------------------------------------------------------------
 
 
-def _played(task: Task, reply: Reply, dialect: str) -> Trajectory:
-    return Trajectory(task=task.id, dialect=dialect, steps=(Step(reply=reply),))
+def _played(task: Task, reply: Reply, tool_format: str) -> Trajectory:
+    return Trajectory(task=task.id, tool_format=tool_format, steps=(Step(reply=reply),))
 
 
 def _damaged(task: Task, rng: Random) -> tuple[str, damaged_replies.Calls]:
@@ -223,19 +224,23 @@ def _formatted(task: Task, rng: Random) -> Drawn:
     name = seeds.draw_one(rng, tuple(prompt_formats.all_formats()))
     form = prompt_formats.all_formats()[name]
     calls = _calls(task)
-    right = render_calls(calls, form.calls, tag=form.tag)
+    right = render_calls(calls, form.call_form, tag=form.has_tag)
     damage = seeds.draw_one(rng, ("none", "text", "text", "text", "tag", "native"))
     said = {
         "none": right,
-        "text": damaged_text.damage(right, form.calls, rng),
-        "tag": render_calls(calls, form.calls, tag=not form.tag),
+        "text": damaged_text.damage(right, form.call_form, rng),
+        "tag": render_calls(calls, form.call_form, tag=not form.has_tag),
         "native": "",
     }[damage]
     reply = Reply(
         text=json_codec.escape_surrogates(said), calls=tuple(calls) if damage == "native" else ()
     )
     asked = msgspec.structs.replace(
-        task, id=f"{task.id}:{name}", item=task.id, category=prompt_formats.CATEGORY, dialect=name
+        task,
+        id=f"{task.id}:{name}",
+        item=task.id,
+        category=prompt_formats.CATEGORY,
+        tool_format=name,
     )
     return damage, asked, _played(asked, reply, name)
 
@@ -266,23 +271,23 @@ def _relevance(task: Task, rng: Random) -> Drawn:
 # --- several replies --------------------------------------------------------------------
 
 
-def _turned(task: Task, others: list[turned.Played], rng: Random) -> Drawn:
-    made = turned.damage(turned.played(task, rng), task, others, rng)
+def _turned(task: Task, others: list[test_multi_turn.Played], rng: Random) -> Drawn:
+    made = test_multi_turn.damage(test_multi_turn.played(task, rng), task, others, rng)
     native = seeds.draw_below(rng, 3) > 0
-    _, replies = turned.native(made) if native else turned.text(made, rng)
+    _, replies = test_multi_turn.native(made) if native else test_multi_turn.text(made, rng)
     steps = tuple(Step(reply=reply, turn=at, calls=reply.calls) for at, reply in replies)
     ending: Ending = "over_long" if seeds.draw_below(rng, 20) == 0 else "answered"
     form = "native" if native else "prompt"
-    played = Trajectory(task=task.id, dialect=form, steps=steps, ending=ending)
+    played = Trajectory(task=task.id, tool_format=form, steps=steps, ending=ending)
     return form, task, played
 
 
 def _agentic(task: Task, rng: Random) -> Drawn:
-    played = agentic_answers.played(task, seeds.draw_below(rng, 1000))
+    played = test_agentic.played(task, seeds.draw_below(rng, 1000))
     ending = seeds.draw_one(rng, ENDINGS)
     state = {"core": {"a": seeds.draw_one(rng, task.reference["truth"])}, "n": [1]}
     kept = seeds.draw_one(rng, (None, {}, state))
-    return played.dialect, task, msgspec.structs.replace(played, ending=ending, state=kept)
+    return played.tool_format, task, msgspec.structs.replace(played, ending=ending, state=kept)
 
 
 # --- as official result files hold replies ----------------------------------------------
@@ -297,4 +302,7 @@ def _imported(tasks: list[Task]) -> Iterator[tuple[str, Line]]:
         for number, result in enumerate(("Error during inference: 500", "[]", "f(a=1)", None)):
             row = ResultRow(id=task.id, result=result)
             played = reader.read_trajectory(task, row)
-            yield "imported", (f"{task.id}#{number}", _line("row", played, graded(task, played)))
+            yield (
+                "imported",
+                (f"{task.id}#{number}", _line("row", played, score_episode(task, played))),
+            )

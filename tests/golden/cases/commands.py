@@ -16,7 +16,7 @@ from toolmark.suites.suite_registry import SUITES
 MARKERS = ("slow",)
 
 SMALL = ("-T", "core=3", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=4", "--seed", "5")
-SPOILT = "test/faulty?class=incorrect&rate=0.6"
+SPOILT = "control/faulty?class=incorrect&rate=0.6"
 PIQA = ("multinet-piqa", "-T", "items=12", "-T", "seed=3")
 BFCL = ("bfcl", "-T", "category=simple_python,parallel,irrelevance,live_multiple", "--sample", "16")
 HEARD = ("mfcl-transcripts", "-T", "items=1", "-T", "category=expert", "-T",
@@ -90,20 +90,29 @@ def _run(folder: Path) -> dict[str, Any]:
     screen("spoilt", *funcbench, "-m", SPOILT)
     screen("spoilt, JSON", *funcbench, "-m", SPOILT, "--json")
     screen("repeats", *funcbench, "-m", SPOILT, "--repeats", "3")
-    screen("silent", *funcbench, "-m", "test/null")
-    screen("always calls", *funcbench, "-m", "test/always-call", "--json")
-    screen("dead", *funcbench, "-m", "test/dead", "--max-retries", "0")
-    screen("dead, JSON", *funcbench, "-m", "test/dead", "--max-retries", "0", "--json")
+    screen("silent", *funcbench, "-m", "control/null")
+    screen("always calls", *funcbench, "-m", "control/always-call", "--json")
+    screen("dead", *funcbench, "-m", "control/dead", "--max-retries", "0")
+    screen("dead, JSON", *funcbench, "-m", "control/dead", "--max-retries", "0", "--json")
     screen("limit", *funcbench, "-m", SPOILT, "--limit", "2")
     screen("sample", *funcbench, "-m", SPOILT, "--sample", "3", "--json")
     screen("ids", *funcbench, "-m", SPOILT, "--ids", "funcbench-c3-d2-k2-m0-g1")
-    screen("prompt", *funcbench, "-m", "baseline/planner", "--dialect", "prompt")
+    screen("prompt", *funcbench, "-m", "baseline/planner", "--tool-format", "prompt")
     screen("gate passed", *funcbench, "-m", "baseline/planner", "--fail-under", "1.0")
     screen("gate failed", *funcbench, "-m", SPOILT, "--fail-under", "0.99")
-    screen("gate of zero", *funcbench, "-m", "test/null", "--fail-under", "0.0")
+    screen("gate of zero", *funcbench, "-m", "control/null", "--fail-under", "0.0")
     screen("looked at", *funcbench, "-m", SPOILT, "--dry-run")
-    screen("looked at in a prompt", *funcbench, "-m", SPOILT, "--dry-run", "--dialect", "prompt",
-           "--limit", "1")  # fmt: skip
+    screen(
+        "looked at in a prompt",
+        *funcbench,
+        "-m",
+        SPOILT,
+        "--dry-run",
+        "--tool-format",
+        "prompt",
+        "--limit",
+        "1",
+    )
     screen("settings", *funcbench, "-m", "baseline/eager", "--temperature", "0.5", "--top-p",
            "0.9", "--max-tokens", "50", "--reasoning-effort", "low", "--extra-body", '{"a": 1}',
            "--json")  # fmt: skip
@@ -119,9 +128,9 @@ def _other_suites(folder: Path) -> dict[str, Any]:
     logs = ("--log-dir", str(folder / "others"))
     for name, suite, models in (
         ("bfcl", BFCL,
-        ("test/oracle", "baseline/lexical", "test/faulty?class=wrong_value&rate=0.5")),
+        ("control/oracle", "baseline/lexical", "control/faulty?class=wrong_value&rate=0.5")),
         ("piqa", PIQA,
-        ("baseline/majority", "baseline/uniform", "test/faulty?class=invalid&rate=0.5")),
+        ("baseline/majority", "baseline/uniform", "control/faulty?class=invalid&rate=0.5")),
         ("heard", HEARD, ("baseline/lexical",)),
         ("overcooked", ("multinet-overcooked", "-T", "items=8", "-T", "seed=3", "-T",
                         "data=synthetic"), ("baseline/stay", "baseline/previous")),
@@ -148,7 +157,7 @@ def _stored(folder: Path) -> dict[str, Any]:
     spoilt = str(_run_of(folder, "runs", "test-faulty"))
     dead = str(_run_of(folder, "runs", "test-dead"))
     heard = str(_run_of(folder, "others", "mfcl-transcripts"))
-    bfcl = str(_run_of(folder, "others", "bfcl-test-faulty"))
+    bfcl = str(_run_of(folder, "others", "bfcl-control-faulty"))
     screen("score", "score", spoilt)
     screen("score, JSON", "score", spoilt, "--json")
     screen("score of what was not run", "score", dead)
@@ -177,7 +186,7 @@ def _stored(folder: Path) -> dict[str, Any]:
     back = ("--log-dir", str(folder / "back"))
     screen("import of a part", "import", "bfcl", str(folder / "exported"), *back)
     screen("whole", "run", "bfcl", "-T", "category=live_parallel", "-m",
-           "test/faulty?class=missing_argument&rate=0.5", "--log-dir",
+           "control/faulty?class=missing_argument&rate=0.5", "--log-dir",
            str(folder / "whole"))  # fmt: skip
     whole = str(_run_of(folder, "whole", "bfcl"))
     screen("export of a whole", "export", "bfcl", whole, "-o", str(folder / "whole-exported"))
@@ -196,7 +205,7 @@ def _made(folder: Path) -> dict[str, Any]:
     screen("run a set", "run", "funcbench", "--tasks", made, "-m", "baseline/planner", *logs)
     screen("run a set again", "run", "funcbench", "--tasks", made, "-m", "baseline/planner", *logs,
            "--json")  # fmt: skip
-    screen("a set of another suite", "run", "bfcl", "--tasks", made, "-m", "test/null", *logs)
+    screen("a set of another suite", "run", "bfcl", "--tasks", made, "-m", "control/null", *logs)
     screen("part of a set", "run", "multinet-piqa", "--tasks", str(folder / "piqa"), "-m",
            "baseline/majority", "--limit", "5", *logs)  # fmt: skip
     for name in ("set", "piqa"):
@@ -224,7 +233,13 @@ def _tasks(folder: Path) -> dict[str, Any]:
         screen(name, "run", "funcbench", "--tasks", str(path), "-m", "baseline/planner",
                "--log-dir", str(folder / "of-files"))  # fmt: skip
     screen(
-        "missing", "run", "funcbench", "--tasks", str(folder / "nowhere.jsonl"), "-m", "test/null"
+        "missing",
+        "run",
+        "funcbench",
+        "--tasks",
+        str(folder / "nowhere.jsonl"),
+        "-m",
+        "control/null",
     )
     return screen.said
 
@@ -236,59 +251,101 @@ def _usage(folder: Path) -> dict[str, Any]:
     (folder / "broken").mkdir()
     (folder / "broken" / "run.json").write_text("{", encoding="utf-8")
     wrong: dict[str, tuple[str, ...]] = {
-        "suite": ("run", "funcbanch", "-m", "test/null"), "no model": ("run", "funcbench"),
-        "no suite": ("run",), "command": ("rum",), "flag": ("run", "funcbench", "--modl", "x"),
-        "module": ("run", "no.such:load", "-m", "test/null"),
+        "suite": ("run", "funcbanch", "-m", "control/null"),
+        "no model": ("run", "funcbench"),
+        "no suite": ("run",),
+        "command": ("rum",),
+        "flag": ("run", "funcbench", "--modl", "x"),
+        "module": ("run", "no.such:load", "-m", "control/null"),
         "model": ("run", "funcbench", "-m", "gpt"),
         "baseline": ("run", "funcbench", "-m", "baseline/plan"),
         "test": ("run", "funcbench", "-m", "test/orcl"),
-        "fault": ("run", "funcbench", "-m", "test/faulty?class=incorect"),
-        "rate": ("run", "funcbench", "-m", "test/faulty?class=incorrect&rate=2"),
-        "no class": ("run", "funcbench", "-m", "test/faulty"),
-        "knob": ("run", "funcbench", "-m", "test/null", "-T", "cor=3"),
-        "knob without value": ("run", "funcbench", "-m", "test/null", "-T", "core"),
-        "knob twice": ("run", "funcbench", "-m", "test/null", "-T", "core=3", "-T", "core=4"),
-        "value": ("run", "funcbench", "-m", "test/null", "-T", "core=three"),
-        "value of words": ("run", "bfcl", "-m", "test/null", "-T", "category=lve"),
-        "bounds": ("run", "funcbench", "-m", "test/null", "-T", "core=1"),
-        "depth": ("run", "funcbench", "-m", "test/null", "-T", "core=3", "-T", "depth=9"),
-        "two seeds": ("run", "funcbench", "-m", "test/null", "--seed", "1", "-T", "seed=2"),
-        "negative seed": ("run", "funcbench", "-m", "test/null", "--seed", "-1"),
-        "dialect": ("run", "funcbench", "-m", "test/null", *SMALL, "--dialect", "promt"),
-        "ids": ("run", "funcbench", "-m", "test/null", *SMALL, "--ids", "funcbench-c3-d2-k2-m0-g9"),
-        "limit": ("run", "funcbench", "-m", "test/null", *SMALL, "--limit", "0"),
-        "sample": ("run", "funcbench", "-m", "test/null", *SMALL, "--sample", "99"),
-        "sample and limit": ("run", "funcbench", "-m", "test/null", *SMALL, "--sample", "2",
-        "--limit", "1"),
-        "repeats": ("run", "funcbench", "-m", "test/null", *SMALL, "--repeats", "0"),
-        "gate": ("run", "funcbench", "-m", "test/null", *SMALL, "--fail-under", "1.5"),
-        "body": ("run", "funcbench", "-m", "test/null", *SMALL, "--extra-body", "{"),
-        "body of list": ("run", "funcbench", "-m", "test/null", *SMALL, "--extra-body", "[]"),
-        "header": ("run", "funcbench", "-m", "test/null", *SMALL, "--header", "secret"),
-        "effort": ("run", "funcbench", "-m", "test/null", *SMALL, "--reasoning-effort", "max"),
-        "preset": ("run", "funcbench", "-m", "test/null", "-T", "preset=mian"),
-        "preset and core": ("run", "funcbench", "-m", "test/null", "-T", "preset=main", "-T",
-        "core=3"),
+        "fault": ("run", "funcbench", "-m", "control/faulty?class=incorect"),
+        "rate": ("run", "funcbench", "-m", "control/faulty?class=incorrect&rate=2"),
+        "no class": ("run", "funcbench", "-m", "control/faulty"),
+        "knob": ("run", "funcbench", "-m", "control/null", "-T", "cor=3"),
+        "knob without value": ("run", "funcbench", "-m", "control/null", "-T", "core"),
+        "parameter twice": (
+            "run",
+            "funcbench",
+            "-m",
+            "control/null",
+            "-T",
+            "core=3",
+            "-T",
+            "core=4",
+        ),
+        "value": ("run", "funcbench", "-m", "control/null", "-T", "core=three"),
+        "value of words": ("run", "bfcl", "-m", "control/null", "-T", "category=lve"),
+        "bounds": ("run", "funcbench", "-m", "control/null", "-T", "core=1"),
+        "depth": ("run", "funcbench", "-m", "control/null", "-T", "core=3", "-T", "depth=9"),
+        "two seeds": ("run", "funcbench", "-m", "control/null", "--seed", "1", "-T", "seed=2"),
+        "negative seed": ("run", "funcbench", "-m", "control/null", "--seed", "-1"),
+        "tool_format": ("run", "funcbench", "-m", "control/null", *SMALL, "--tool-format", "promt"),
+        "ids": (
+            "run",
+            "funcbench",
+            "-m",
+            "control/null",
+            *SMALL,
+            "--ids",
+            "funcbench-c3-d2-k2-m0-g9",
+        ),
+        "limit": ("run", "funcbench", "-m", "control/null", *SMALL, "--limit", "0"),
+        "sample": ("run", "funcbench", "-m", "control/null", *SMALL, "--sample", "99"),
+        "sample and limit": (
+            "run",
+            "funcbench",
+            "-m",
+            "control/null",
+            *SMALL,
+            "--sample",
+            "2",
+            "--limit",
+            "1",
+        ),
+        "repeats": ("run", "funcbench", "-m", "control/null", *SMALL, "--repeats", "0"),
+        "gate": ("run", "funcbench", "-m", "control/null", *SMALL, "--fail-under", "1.5"),
+        "body": ("run", "funcbench", "-m", "control/null", *SMALL, "--extra-body", "{"),
+        "body of list": ("run", "funcbench", "-m", "control/null", *SMALL, "--extra-body", "[]"),
+        "header": ("run", "funcbench", "-m", "control/null", *SMALL, "--header", "secret"),
+        "effort": ("run", "funcbench", "-m", "control/null", *SMALL, "--reasoning-effort", "max"),
+        "preset": ("run", "funcbench", "-m", "control/null", "-T", "preset=mian"),
+        "preset and core": (
+            "run",
+            "funcbench",
+            "-m",
+            "control/null",
+            "-T",
+            "preset=main",
+            "-T",
+            "core=3",
+        ),
         "score nowhere": ("score", str(folder / "nowhere")),
         "score nothing": ("score", str(folder / "nothing")),
         "score broken": ("score", str(folder / "broken")),
         "show nothing": ("show", str(folder / "nothing")),
-        "report nothing": ("report",), "report nowhere": ("report", str(folder / "nowhere")),
+        "report nothing": ("report",),
+        "report nowhere": ("report", str(folder / "nowhere")),
         "compare one": ("compare", run),
         "compare nowhere": ("compare", run, str(folder / "nowhere")),
-        "compare reading": ("compare", run, run, "--reading", "fiar"),
-        "make nowhere": ("make", "funcbench", *SMALL), "fetch": ("fetch", "bfc"),
+        "compare reading": ("compare", run, run, "--rule", "fiar"),
+        "make nowhere": ("make", "funcbench", *SMALL),
+        "fetch": ("fetch", "bfc"),
         "judge": ("judge", run),
         "export": ("export", "bfl", run),
         "export another": ("export", "bfcl", run, "-o", str(folder / "x")),
-        "import": ("import", "bfcl", str(folder / "nothing")), "replay": ("replay", run),
-        "review": ("review", str(folder / "nothing")), "serve": ("serve", "bfcl"),
-        "calibrate": ("calibrate", str(folder / "nowhere.jsonl")), "tune": ("tune", "funcbench"),
-        "author": ("author", "funcbench", "-m", "test/null"), "doctor": ("doctor",),
-        "needs": ("run", "m3", "-m", "test/null"),
-        "odinw form": ("run", "multinet-odinw", "-m", "test/null",
-                                                                  "-T", "form=txt"),
-    }  # fmt: skip
+        "import": ("import", "bfcl", str(folder / "nothing")),
+        "replay": ("replay", run),
+        "review": ("review", str(folder / "nothing")),
+        "serve": ("serve", "bfcl"),
+        "calibrate": ("calibrate", str(folder / "nowhere.jsonl")),
+        "tune": ("tune", "funcbench"),
+        "author": ("author", "funcbench", "-m", "control/null"),
+        "doctor": ("doctor",),
+        "needs": ("run", "m3", "-m", "control/null"),
+        "odinw form": ("run", "multinet-odinw", "-m", "control/null", "-T", "form=txt"),
+    }
     for name, words in wrong.items():
         screen(name, *words)
     return screen.said
@@ -317,7 +374,7 @@ def _process(folder: Path) -> dict[str, Any]:
     screen.process(
         "nothing said",
     )
-    screen.process("wrong suite", "run", "funcbanch", "-m", "test/null")
+    screen.process("wrong suite", "run", "funcbanch", "-m", "control/null")
     screen.process("run", "run", "funcbench", *SMALL, "-m", SPOILT, "--log-dir", "own")
     made = _run_of(folder, "own", "funcbench").relative_to(folder)
     screen.process("show", "show", str(made))

@@ -18,7 +18,7 @@ MARKERS = ("slow",)
 
 GRAMMARS = True
 SMALL = {"core": 3, "depth": 2, "connected": 2, "graphs": 12, "seed": 5}
-SPOILT = "test/faulty?class={kind}&rate={rate}"
+SPOILT = "control/faulty?class={kind}&rate={rate}"
 GRADED = {"items": 30, "seed": 3}
 
 Plays = dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]]
@@ -29,14 +29,14 @@ FUNCBENCH: Plays = {
     "spoilt otherwise": ("funcbench", SMALL, SPOILT.format(kind="not_found", rate=0.7), {}),
     "spoilt three times": (
         "funcbench", SMALL, SPOILT.format(kind="incorrect", rate=0.5), {"repeats": 3}),
-    "silent": ("funcbench", SMALL, "test/null", {}),
+    "silent": ("funcbench", SMALL, "control/null", {}),
     "part": ("funcbench", SMALL, SPOILT.format(kind="incorrect", rate=0.6), {"limit": 5}),
     "other tasks": ("funcbench", {**SMALL, "seed": 6}, "baseline/planner", {}),
     "other knobs": ("funcbench", {**SMALL, "core": 4, "depth": 3}, "baseline/eager", {}),
     "in a prompt": ("funcbench", SMALL, "baseline/planner", {"tool_format": "prompt"}),
     "warmer": ("funcbench", SMALL, SPOILT.format(kind="wrong_inputs", rate=0.4),
                {"temperature": 0.7, "max_tokens": 100}),
-    "dead": ("funcbench", SMALL, "test/dead", {"max_retries": 0}),
+    "dead": ("funcbench", SMALL, "control/dead", {"max_retries": 0}),
 }  # fmt: skip
 SINGLE = {"category": ["simple_python", "simple_java", "parallel", "live_multiple", "irrelevance"]}
 SHAPED = {"category": ["format_sensitivity"], "formats": [
@@ -44,7 +44,7 @@ SHAPED = {"category": ["format_sensitivity"], "formats": [
     for form, tag in (("python", False), ("json", True), ("concise_xml", False))
 ]}  # fmt: skip
 BFCL: Plays = {
-    "oracle": ("bfcl", SINGLE, "test/oracle", {"sample": 30}),
+    "oracle": ("bfcl", SINGLE, "control/oracle", {"sample": 30}),
     "words": ("bfcl", SINGLE, "baseline/lexical", {"sample": 30}),
     "wrong": ("bfcl", SINGLE, SPOILT.format(kind="wrong_value", rate=0.5), {"sample": 30}),
     "wrong of others": ("bfcl", SINGLE, SPOILT.format(kind="format", rate=0.5), {"sample": 50}),
@@ -53,7 +53,7 @@ BFCL: Plays = {
                          {"limit": 30}),
     "turns": ("bfcl", {"category": ["multi_turn_base"]},
               SPOILT.format(kind="missing_call", rate=0.5), {"limit": 6}),
-    "turns right": ("bfcl", {"category": ["multi_turn_base"]}, "test/oracle", {"limit": 6}),
+    "turns right": ("bfcl", {"category": ["multi_turn_base"]}, "control/oracle", {"limit": 6}),
 }  # fmt: skip
 MULTINET: Plays = {
     "mean": ("multinet-openx", GRADED, "baseline/mean", {}),
@@ -115,8 +115,8 @@ def _compared(folder: Path, runs: Mapping[str, Run], pairs: tuple[tuple[str, str
         name = f"{one} | {other}"
         screen(name, "compare", a, b)
         screen(f"{name}, JSON", "compare", a, b, "--json")
-        for rule in runs[one].summary().get("readings", ())[1:]:
-            screen(f"{name}, {rule}", "compare", a, b, "--reading", rule, "--json")
+        for rule in runs[one].summary().get("rules", ())[1:]:
+            screen(f"{name}, {rule}", "compare", a, b, "--rule", rule, "--json")
         if "other" in other or one == "good":
             screen(f"{name}, differing", "compare", a, b, "--differing", "--json")
     return screen.said
@@ -127,7 +127,7 @@ def _foreign(folder: Path, runs: Mapping[str, Run]) -> Any:
     screen = Screen(folder)
     for one, other in (("good", "words"), ("mean", "stays"), ("good", "turns")):
         screen(f"{one} | {other}", "compare", str(runs[one].path), str(runs[other].path))
-    screen.said["no reading"] = screen.tidy.value(
+    screen.said["no rule"] = screen.tidy.value(
         tried(api.compare, runs["oracle"], runs["words"], rule="none")
     )
     return screen.said

@@ -23,16 +23,15 @@ from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.parse import (
     java_calls,
     javascript_calls,
+    json_calls,
     python_calls,
     reply_parser,
     reply_text,
     rough_call_parser,
     xml_calls,
 )
-from toolmark.formats.parse import json_calls as json_text
 from toolmark.formats.prompt_format import PromptFormat, PromptVariant
-from toolmark.formats.render import call_text as written
-from toolmark.formats.render import tool_docs
+from toolmark.formats.render import call_text, tool_docs
 from toolmark.official_bfcl import official_data, prompt_formats
 
 GRAMMARS = True
@@ -128,8 +127,8 @@ PICTURE = Image(sha256="0" * 64, mime="image/png", size_bytes=5)
 def _prompt(spoken: PromptFormat, *, whole: bool) -> Any:
     shown: dict[str, Any] = {"form": plain(prompt_form(spoken.variant))}
     for name in ("none", "rich", "published"):
-        messages, offered = spoken.open((SYSTEM, USER), SETS[name])
-        later, more = spoken.more((USER, USER), SETS[name])
+        messages, offered = spoken.render_opening((SYSTEM, USER), SETS[name])
+        later, more = spoken.render_turn((USER, USER), SETS[name])
         said = [messages[0].text, later[0].text if later else ""]
         # of the published prompts only lengths and digests are held
         shown[name] = [
@@ -141,7 +140,10 @@ def _prompt(spoken: PromptFormat, *, whole: bool) -> Any:
 
 def prompt_form(form: PromptVariant) -> dict[str, Any]:
     """Return the axes of a format."""
-    return {name: getattr(form, name) for name in ("calls", "tag", "docs", "layout", "style")}
+    return {
+        name: getattr(form, name)
+        for name in ("call_form", "has_tag", "tool_doc_form", "layout", "style")
+    }
 
 
 def _measured(said: str) -> str:
@@ -179,17 +181,17 @@ def _conversations(official: Mapping[str, PromptFormat]) -> dict[str, Any]:
         "strict": ExecutorJsonFormat(lenient=False),
     }
     for form in FORMS:
-        spoken[f"own {form}"] = PromptFormat(PromptVariant(calls=form, tag=form == "json"))
+        spoken[f"own {form}"] = PromptFormat(PromptVariant(call_form=form, has_tag=form == "json"))
     found = {name: _conversation(each) for name, each in spoken.items()}
     readable = CALLS[0], CALLS[1]
     for name, each in official.items():
         if "prompt_fmt=plaintext&style=classic" in name or name == "prompt":
-            said = each.write(readable)
+            said = each.render_calls(readable)
             found[f"published {name}"] = {
-                "read": plain(each.read(said, ())),
-                "answer": [_message(x) for x in each.answer(said, readable, RESULTS[:2])],
-                "no results": [_message(x) for x in each.answer(said, readable, ())],
-                "later, no tools": _asked(each.more((USER, SYSTEM), ())),
+                "read": plain(each.parse_reply(said, ())),
+                "answer": [_message(x) for x in each.render_results(said, readable, RESULTS[:2])],
+                "no results": [_message(x) for x in each.render_results(said, readable, ())],
+                "later, no tools": _asked(each.render_turn((USER, SYSTEM), ())),
             }
     return found
 
@@ -197,29 +199,31 @@ def _conversations(official: Mapping[str, PromptFormat]) -> dict[str, Any]:
 def _conversation(spoken: ToolFormat) -> dict[str, Any]:
     found: dict[str, Any] = {"name": spoken.name}
     if not isinstance(spoken, PromptFormat):
-        found["open"] = _asked(spoken.open((SYSTEM, USER), TOOLS[:2]))
-    found["later, tools"] = _asked(spoken.more((USER, USER), TOOLS[2:3]))
-    found["later, no messages"] = _asked(spoken.more((), TOOLS[4:5]))
-    found["later, no tools"] = _asked(spoken.more((USER, SYSTEM), ()))
-    wrote = spoken.write(CALLS)
+        found["open"] = _asked(spoken.render_opening((SYSTEM, USER), TOOLS[:2]))
+    found["later, tools"] = _asked(spoken.render_turn((USER, USER), TOOLS[2:3]))
+    found["later, no messages"] = _asked(spoken.render_turn((), TOOLS[4:5]))
+    found["later, no tools"] = _asked(spoken.render_turn((USER, SYSTEM), ()))
+    wrote = spoken.render_calls(CALLS)
     found["written"] = sparse(wrote)
-    found["read back"] = plain(spoken.read(wrote, TOOLS))
+    found["read back"] = plain(spoken.parse_reply(wrote, TOOLS))
     said = Reply(text="Words.", calls=CALLS)
     for n_calls, n_results in ((0, 0), (1, 1), (5, 5), (5, 3), (2, 0), (1, 2)):
-        answered = spoken.answer(said, CALLS[:n_calls], RESULTS[:n_results])
+        answered = spoken.render_results(said, CALLS[:n_calls], RESULTS[:n_results])
         found[f"{n_calls} calls, {n_results} results"] = [_message(each) for each in answered]
-    silent = spoken.answer(Reply(), (), ())
+    silent = spoken.render_results(Reply(), (), ())
     found["nothing said"] = [_message(each) for each in silent]
     ids = ("", "a", "a", "call_1", "call_0", "")
     named = tuple(Call(name="f", id=each) for each in ids)
     results = (RESULTS[0],) * len(ids)
-    found["ids"] = [_message(each) for each in spoken.answer(Reply(), named, results)]
+    found["ids"] = [_message(each) for each in spoken.render_results(Reply(), named, results)]
     for missing in (("", "a"), ("",), ("a", "call_1", "")):
         some = tuple(Call(name="f", id=each) for each in missing)
-        found[f"ids {missing}"] = [_message(x) for x in spoken.answer(Reply(), some, results)]
+        found[f"ids {missing}"] = [
+            _message(x) for x in spoken.render_results(Reply(), some, results)
+        ]
     fine = tuple(Call(name="f", id=each) for each in ("p", "q"))
     found["ids that differ"] = [
-        _message(each) for each in spoken.answer(Reply(text=" "), fine, results[:2])
+        _message(each) for each in spoken.render_results(Reply(text=" "), fine, results[:2])
     ]
     return found
 
@@ -233,15 +237,15 @@ VALUES: tuple[Any, ...] = (
 
 
 def _written() -> dict[str, Any]:
-    found: dict[str, Any] = {f"label {shortened(repr(x))}": written.type_label(x) for x in VALUES}
+    found: dict[str, Any] = {f"label {shortened(repr(x))}": call_text.type_label(x) for x in VALUES}
     for form in FORMS:
         for tag in (False, True):
             for count in range(len(CALLS) + 1):
-                said = written.render_calls(CALLS[:count], form, tag=tag)
+                said = call_text.render_calls(CALLS[:count], form, tag=tag)
                 found[f"{form}, tag {tag}, {count} calls"] = said
         for value in VALUES:
             given = json_codec.escape_surrogates(json.dumps({"k": value}))
-            said = written.render_calls([Call(name="f", arguments=given)], form)
+            said = call_text.render_calls([Call(name="f", arguments=given)], form)
             found[f"{form} {shortened(repr(value))}"] = plain(said)
     return found
 
@@ -377,8 +381,8 @@ def _json() -> Iterator[tuple[str, Any]]:
         yield (
             shortened(said),
             {
-                "parse": _tried(json_text.parse_calls, said),
-                "whole": _tried(json_text.parse_complete_calls, said),
+                "parse": _tried(json_calls.parse_calls, said),
+                "whole": _tried(json_calls.parse_complete_calls, said),
             },
         )
 
@@ -404,7 +408,7 @@ def _replies(
     texts = [*WORDS]
     for form in FORMS:
         for tag in (True, False):
-            right = written.render_calls(GOOD, form, tag=tag)
+            right = call_text.render_calls(GOOD, form, tag=tag)
             texts += [
                 right,
                 right[:-3],
@@ -416,8 +420,8 @@ def _replies(
         if "func_doc_fmt=json&prompt_fmt=plaintext&style=classic" not in name:
             continue
         for said in dict.fromkeys(texts):
-            one = each.read(Reply(text=json_codec.escape_surrogates(said)), ())
-            other = official[name].read(Reply(text=json_codec.escape_surrogates(said)), ())
+            one = each.parse_reply(Reply(text=json_codec.escape_surrogates(said)), ())
+            other = official[name].parse_reply(Reply(text=json_codec.escape_surrogates(said)), ())
             told = [_reading(one)] if one == other else [_reading(one), _reading(other)]
             yield f"{name} {plain(said)}", told
 
@@ -431,7 +435,7 @@ def _reading(found: Any) -> Any:
 def _drawn() -> Iterator[tuple[str, Any]]:
     for form in FORMS:
         for tag in (True, False):
-            spoken = PromptFormat(PromptVariant(calls=form, tag=tag))
+            spoken = PromptFormat(PromptVariant(call_form=form, has_tag=tag))
             for number in range(DRAWN):
                 rng = seeds.make_rng(15, f"{form} {tag}", number, "golden reply")
                 calls = [
@@ -446,7 +450,7 @@ def _drawn() -> Iterator[tuple[str, Any]]:
                     )
                     for _ in range(seeds.draw_between(rng, 1, 2))
                 ]
-                said = damaged_text.damage(written.render_calls(calls, form, tag=tag), form, rng)
+                said = damaged_text.damage(call_text.render_calls(calls, form, tag=tag), form, rng)
                 if seeds.draw_below(rng, 3) == 0:
                     said = damaged_text.damage(said, form, rng)
                 yield (
@@ -455,7 +459,7 @@ def _drawn() -> Iterator[tuple[str, Any]]:
                         "read": _tried(reply_parser.parse_reply, said, form, tag=tag),
                         "whole": _tried(reply_parser.parse_written_calls, said, form, tag=tag),
                         "told": _reading(
-                            spoken.read(Reply(text=json_codec.escape_surrogates(said)), ())
+                            spoken.parse_reply(Reply(text=json_codec.escape_surrogates(said)), ())
                         ),
                     },
                 )
@@ -498,7 +502,7 @@ def _staged() -> Iterator[tuple[str, Any]]:
         }
         yield shortened(said), found
     parsed = Reply(text=ONE, calls=(Call(name="z"),))
-    yield "calls of the endpoint's own", _reading(ExecutorJsonFormat().read(parsed, ()))
+    yield "calls of the endpoint's own", _reading(ExecutorJsonFormat().parse_reply(parsed, ()))
     rng = seeds.make_rng(15, "executor", 0, "golden reply")
     for number in range(80):
         said = damaged_text.damage(seeds.draw_one(rng, STAGED[:20]), "json", rng)
@@ -576,7 +580,7 @@ def _names() -> dict[str, Any]:
             name: tried(lambda given: repr(prompt_formats.find_format(given)), name)
             for name in (*dict(tasks).values(), "odd", "")
         },
-        "levels": prompt_formats.axis_levels(PromptVariant(calls="json", tag=True)),
+        "levels": prompt_formats.axis_levels(PromptVariant(call_form="json", has_tag=True)),
         "spread": [
             [prompt_formats.max_delta(x), prompt_formats.standard_deviation(x)]
             for x in ([], [0.5], [0.25, 0.75], [0.1, 0.2, 0.4])

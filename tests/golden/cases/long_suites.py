@@ -21,17 +21,17 @@ def record(folder: Path) -> dict[str, Json]:
     local = suites.played(
         folder / "m3", "m3-local", {"instances": 1, "seed": 7},
         {
-            "m3-oracle": Play("test/oracle", {**tape, "mode": "record"}, tasks=True),
-            "m3-null": Play("test/null", tape),
+            "m3-oracle": Play("control/oracle", {**tape, "mode": "record"}, tasks=True),
+            "m3-null": Play("control/null", tape),
             "m3-lexical": Play("baseline/lexical"),
-            "m3-faulty": Play("test/faulty?class=missing_call&rate=0.6"),
-            "m3-executor": Play("test/oracle", {"agent": "executor"}),
+            "m3-faulty": Play("control/faulty?class=missing_call&rate=0.6"),
+            "m3-executor": Play("control/oracle", {"agent": "executor"}),
         },
     )  # fmt: skip
     vision = suites.played(
         folder / "vision", "mfcl-vision", VISION,
         {
-            "vision-oracle": Play("test/oracle", {
+            "vision-oracle": Play("control/oracle", {
                 "variations": ["base", "crop-16:9", "occlusion=0.5", "jitter=2", "edges=50/150"]},
                 tasks=True),
             "vision-structured": Play(DAMAGED, {
@@ -44,8 +44,8 @@ def record(folder: Path) -> dict[str, Json]:
     spoken = suites.played(
         folder / "spoken", "mfcl-speech", SPOKEN,
         {
-            "speech-oracle": Play("test/oracle", tasks=True),
-            "speech-null": Play("test/null", same="speech-oracle"),
+            "speech-oracle": Play("control/oracle", tasks=True),
+            "speech-null": Play("control/null", same="speech-oracle"),
             "speech-damaged": Play(DAMAGED, settings={"repeats": 3}, same="speech-oracle"),
             "speech-listener": Play("baseline/listener", same="speech-oracle"),
         },
@@ -53,7 +53,7 @@ def record(folder: Path) -> dict[str, Json]:
     heard = suites.played(
         folder / "heard", "mfcl-transcripts", {"items": 2, "seed": 5, "category": ["expert"]},
         {
-            "heard-conditions": Play("test/oracle", {
+            "heard-conditions": Play("control/oracle", {
                 "rewrite": False, "hears": "none", "recognisers": ["simulated:b", "simulated:c"],
                 "conditions": ["mild", "medium", "harsh", "snr=20", "loss@3", "talkers"]},
                 tasks=True),

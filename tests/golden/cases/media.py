@@ -257,7 +257,7 @@ def _scenes() -> dict[str, Any]:
             SceneSetting(scene=name, signs=signs, clue_share=0.04), random.Random(f"golden {name}")
         )
         found[name] = {
-            "bears": kind.bears,
+            "bears": kind.sign_carrier,
             "holds": [kind.lookalikes, kind.foreground, kind.clutter],
             "seen": [plain(each) for each in drawn.placed_signs],
             **_look(drawn.image),

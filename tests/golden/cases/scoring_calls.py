@@ -368,9 +368,13 @@ CATEGORIES = ("simple_python", "multiple", "parallel", "live_parallel_multiple")
 def _fault(fault: call_matching.MatchFault | None) -> Any:
     if fault is None:
         return "matches"
-    told = [fault.native, fault.call, fault.tool, fault.parameter]
-    told += [shortened(repr(fault.got)), shortened(repr(fault.want)), fault.expected]
-    return [*told, [_fault(near) for near in fault.near]] if fault.near else told
+    told = [fault.error_type, fault.call_index, fault.tool, fault.parameter]
+    told += [
+        shortened(repr(fault.value)),
+        shortened(repr(fault.accepted_values)),
+        fault.expected_call,
+    ]
+    return [*told, [_fault(near) for near in fault.candidates]] if fault.candidates else told
 
 
 def _checked(ask: Callable[..., call_matching.MatchFault | None], *given: Any) -> Any:

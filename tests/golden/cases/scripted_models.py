@@ -130,9 +130,9 @@ def record(folder: Path) -> dict[str, Json]:
     for name, error in TROUBLES.items():
         note(name, mini.Adder(_third(error)), repeats=2)
     note("first-fails", mini.Adder(lambda i, r: Timeout("slow") if i < 2 else None))
-    note("dead", "test/dead", n=25)
-    note("null", "test/null")
-    note("always-call", "test/always-call", report=True)
+    note("dead", "control/dead", n=25)
+    note("null", "control/null")
+    note("always-call", "control/always-call", report=True)
     note("scorer-raises", mini.Adder(
         lambda i, r: "break the scorer" if i == 2 else Timeout("x") if i == 3 else None),
         report=True, max_retries=0)  # fmt: skip
@@ -177,11 +177,13 @@ def record(folder: Path) -> dict[str, Json]:
 def _spent() -> Json:
     """Return how a reader is told what runs took, which other records leave out."""
     tokens = Usage(input=12_345, output=678, reasoning=90, cached=12)
-    some = RunUsage(n_episodes=4, n_requests=9, n_kept=2, tokens=tokens, reply_s=3.21, wall_s=65.4)
+    some = RunUsage(
+        n_episodes=4, n_requests=9, n_from_cache=2, tokens=tokens, reply_s=3.21, wall_s=65.4
+    )
     every = [
         RunUsage(), some, structs.replace(some, wall_s=0.1, reply_s=0.39), structs.replace(
             some, wall_s=0.099, reply_s=0.4, user=tokens, not_run=Usage(input=1)),
-        structs.replace(some, wall_s=7_322.6, judges=Usage(output=5), n_kept=0),
+        structs.replace(some, wall_s=7_322.6, judges=Usage(output=5), n_from_cache=0),
         structs.replace(some, wall_s=59.96, tokens=Usage()),
     ]  # fmt: skip
     return [

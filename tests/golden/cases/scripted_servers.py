@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.environments.mcp import test_run_of_faulty_servers as faulty_servers
+from tests.environments.mcp import test_run_of_faulty_servers
 from tests.golden import observe
 from tests.golden.normalise import Normaliser
 from tests.golden.paths import Json
@@ -17,8 +17,8 @@ MARKERS = ("servers",)
 def record(folder: Path) -> dict[str, Json]:
     tidy = Normaliser(folder)
     found = tm.run(
-        faulty_servers.faults(),
-        faulty_servers.Caller(),
+        test_run_of_faulty_servers.faults(),
+        test_run_of_faulty_servers.Caller(),
         log_dir=folder,
         max_connections=1,
         max_retries=0,

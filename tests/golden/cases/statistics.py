@@ -97,7 +97,7 @@ def _score(
     gone = rng.random() < lost
     return Score(
         task=task, item=item, repeat=repeat, category=f"c{len(item) % 3}", axes=axes,
-        readings={} if gone else _readings(rng, value), failure=LOST if gone else None,
+        verdicts={} if gone else _readings(rng, value), failure=LOST if gone else None,
     )  # fmt: skip
 
 
@@ -117,10 +117,10 @@ def _readings(rng: Random, value: Values) -> dict[str, Verdict]:
 def _verdict(value: float, parts: dict[str, float], rng: Random) -> Verdict:
     if value > 0.5:
         return Verdict(outcome="correct", value=value, parts=parts)
-    second = Label(cause="state", native="later")
+    second = Label(cause="state", suite_cause="later")
     first = Label(
         cause=seeds.draw_one(rng, CAUSES),  # type: ignore[arg-type]
-        native=f"n{seeds.draw_below(rng, 3)}", primary=seeds.draw_below(rng, 9) > 0,
+        suite_cause=f"n{seeds.draw_below(rng, 3)}", primary=seeds.draw_below(rng, 9) > 0,
     )  # fmt: skip
     return Verdict(outcome="incorrect", value=value, parts=parts, labels=(second, first))
 
@@ -207,7 +207,7 @@ def _figures() -> dict[str, Any]:
         for share in (True, False):
             for partial in ("", "1 of 4 run"):
                 estimate = Estimate(
-                    name="x", value=value, low=low, high=high, share=share, partial=partial
+                    name="x", value=value, low=low, high=high, is_share=share, partial=partial
                 )
                 told[f"{value} {low} {high} {'share' if share else 'number'} {partial}".strip()] = {
                     "value": number_format.format_estimate(estimate),
@@ -318,10 +318,12 @@ def _bootstrap() -> dict[str, Any]:
                 confidence_intervals.bootstrap_interval(values, names, level=0.8, draws=500, seed=3)
             )
             found[f"{n} {name} over counts"] = plain(
-                confidence_intervals.bootstrap_interval(values, names, over=over)
+                confidence_intervals.bootstrap_interval(values, names, denominators=over)
             )
             found[f"{n} {name} over ones"] = plain(
-                confidence_intervals.bootstrap_interval(values, names, over=[x + 1 for x in over])
+                confidence_intervals.bootstrap_interval(
+                    values, names, denominators=[x + 1 for x in over]
+                )
             )
             paired_up = [f"{i // 2}" for i in range(n)]
             found[f"{n} {name} in pairs"] = plain(
@@ -359,8 +361,20 @@ def _columns(name: str, scores: list[Score]) -> dict[str, Any]:
 
 
 def _held(each: Columns) -> dict[str, Any]:
-    names = ("task", "item", "category", "repeat", "run", "correct", "value", "cause", "native",
-             "axes", "parts", "cluster")  # fmt: skip
+    names = (
+        "task",
+        "item",
+        "category",
+        "repeat",
+        "run",
+        "correct",
+        "value",
+        "cause",
+        "suite_cause",
+        "axes",
+        "parts",
+        "cluster",
+    )
     return {name: plain(getattr(each, name)) for name in names}
 
 

@@ -31,7 +31,7 @@ from toolmark.runs.record_files import RecordLocation
 from toolmark.runs.run_store import Run
 
 SMALL = {"core": 3, "depth": 2, "connected": 2, "graphs": 4, "seed": 5}
-MODEL = "test/faulty?class=incorrect&rate=0.6"
+MODEL = "control/faulty?class=incorrect&rate=0.6"
 AGAIN = ("run", "funcbench", "-T", "core=3", "-T", "depth=2", "-T", "connected=2", "-T",
          "graphs=4", "-T", "seed=5", "-m", MODEL, "--log-dir")  # fmt: skip
 
@@ -97,7 +97,8 @@ def _first(text: str, n: int = 1) -> str:
 
 DAMAGES: dict[str, Change] = {
     "whole": lambda path: None,
-    "no scores": _gone("scores.jsonl"), "no summary": _gone("summary.json"),
+    "no scores": _gone("scores.jsonl"),
+    "no summary": _gone("summary.json"),
     "no scores and summary": _gone("scores.jsonl", "summary.json"),
     "no trajectories": _gone("trajectories.jsonl", "scores.jsonl", "summary.json"),
     "one episode left": _text("trajectories.jsonl", _first),
@@ -107,7 +108,8 @@ DAMAGES: dict[str, Change] = {
     "first damaged": _text("trajectories.jsonl", lambda text: "{" + text[5:]),
     "an episode twice": _text("trajectories.jsonl", lambda text: text + _first(text)),
     "an unknown episode": _text(
-        "trajectories.jsonl", lambda text: text.replace("k2-m0-g1", "k2-m0-g9")),
+        "trajectories.jsonl", lambda text: text.replace("k2-m0-g1", "k2-m0-g9")
+    ),
     "no text": _bytes("trajectories.jsonl", lambda data: b"\xff\xfe\n" + data),
     "scores torn": _text("scores.jsonl", lambda text: text[:-30]),
     "scores damaged": _text("scores.jsonl", lambda text: "[]\n" + text),
@@ -115,23 +117,33 @@ DAMAGES: dict[str, Change] = {
     "summary damaged": _text("summary.json", lambda text: text[:30]),
     "summary of a list": _text("summary.json", lambda text: "[]"),
     "attempts damaged": lambda path: (path / "attempts.jsonl").write_text("{}\n"),
-    "no tasks": _gone("tasks.jsonl"), "tasks changed": _text(
-        "tasks.jsonl", lambda text: text.replace("funcbench-c3", "funcbench-c4", 1)),
+    "no tasks": _gone("tasks.jsonl"),
+    "tasks changed": _text(
+        "tasks.jsonl", lambda text: text.replace("funcbench-c3", "funcbench-c4", 1)
+    ),
     "tasks torn": _text("tasks.jsonl", lambda text: text[:-50]),
     "tasks are no text": _bytes("tasks.jsonl", lambda data: data[:80] + b"\xff" + data[81:]),
-    "no run": _gone("run.json"), "run damaged": _text(
-        "run.json", lambda text: text.partition('"plan"')[0]),
+    "no run": _gone("run.json"),
+    "run damaged": _text("run.json", lambda text: text.partition('"plan"')[0]),
     "run of no text": _bytes("run.json", lambda data: b"\xff" + data),
     "run of another format": _text(
-        "run.json", lambda text: re.sub(r'"format": \d+', '"format": 99', text)),
-    "run of an older format": _text("run.json", lambda text: re.sub(
-        r'"format": \d+', '"format": 0, "command": "toolmark run funcbench -m test/null"', text)),
+        "run.json", lambda text: re.sub(r'"format": \d+', '"format": 99', text)
+    ),
+    "run of an older format": _text(
+        "run.json",
+        lambda text: re.sub(
+            r'"format": \d+',
+            '"format": 0, "command": "toolmark run funcbench -m control/null"',
+            text,
+        ),
+    ),
     "run of another suite": _text(
-        "run.json", lambda text: text.replace('"suite": "funcbench"', '"suite": "nobody"')),
+        "run.json", lambda text: text.replace('"suite": "funcbench"', '"suite": "nobody"')
+    ),
     "a folder for a file": _folder_for("trajectories.jsonl"),
     "a folder for the tasks": _folder_for("tasks.jsonl"),
     "a folder for the scores": _folder_for("scores.jsonl"),
-}  # fmt: skip
+}
 
 
 def _folder(parent: Path, name: str, base: Path, change: Change) -> dict[str, Any]:
@@ -316,22 +328,27 @@ def _signs() -> dict[str, Any]:
             "soon", "")  # fmt: skip
     found = {
         f"{state} {pid} {at}": run_lifecycle.is_alive(
-            run_lifecycle.Heartbeat(state=state, machine="another", pid=pid, born="1", at=at), now
+            run_lifecycle.Heartbeat(
+                state=state, system="another", pid=pid, process_started="1", time=at
+            ),
+            now,
         )
-        for state in get_args(run_lifecycle.RunState) for pid in (0, 5) for at in ages
-    }  # fmt: skip
+        for state in get_args(run_lifecycle.RunState)
+        for pid in (0, 5)
+        for at in ages
+    }
     here = run_lifecycle._machine_id()
     own: dict[str, dict[str, Any]] = {
-        "": {}, "another process": {"born": "1"}, "no birth": {"born": ""},
+        "": {}, "another process": {"process_started": "1"}, "no birth": {"process_started": ""},
         "no process": {"pid": 2**22 + 1}, "ended": {"state": "finished"},
         "old": {"at": "2000-01-01T00:00:00+00:00"},
     }  # fmt: skip
     for name, given in own.items():
         sign: dict[str, Any] = {
             "state": "running",
-            "machine": here,
+            "system": here,
             "pid": os.getpid(),
-            "born": run_lifecycle._process_start(os.getpid()),
+            "process_started": run_lifecycle._process_start(os.getpid()),
             "at": "soon",
         } | given
         found[f"own {name}"] = run_lifecycle.is_alive(run_lifecycle.Heartbeat(**sign))
@@ -434,7 +451,7 @@ def _selection() -> dict[str, Any]:
     found: dict[str, Any] = {}
     suite: Any = _Suite()
     for name, given in cases.items():
-        asked = run_plan.Plan(suite="x", model="m", dialect="d", **given)
+        asked = run_plan.Plan(suite="x", model="m", tool_format="d", **given)
         for seed in (0, 7):
             found[f"{name}, seed {seed}"] = tried(
                 lambda: [task.id for task in task_selection.select_tasks(suite, asked, seed)]  # noqa: B023
@@ -496,7 +513,7 @@ def _requests(folder: Path) -> dict[str, Any]:
         )
 
     for name, given in plans.items():
-        whole: dict[str, Any] = {"model": "test/null", "sampling": Sampling()} | given
+        whole: dict[str, Any] = {"model": "control/null", "sampling": Sampling()} | given
         made = tried(plan, **whole)
         found[f"plan {name}"] = tidy.value(made)
     return found

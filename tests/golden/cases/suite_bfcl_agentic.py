@@ -60,10 +60,10 @@ def record(folder: Path) -> dict[str, Json]:
     memory = suites.played(
         folder, "bfcl", {"category": MEMORY},
         {
-            "memory-oracle": Play("test/oracle", settings={"sample": 4}, requests=True),
-            "memory-null": Play("test/null", settings={"sample": 4}),
+            "memory-oracle": Play("control/oracle", settings={"sample": 4}, requests=True),
+            "memory-null": Play("control/null", settings={"sample": 4}),
             "memory-faulty": Play(
-                "test/faulty?class=wrong_value&rate=0.6", settings={"sample": 6}
+                "control/faulty?class=wrong_value&rate=0.6", settings={"sample": 6}
             ),
             "memory-damaged": Play(DAMAGED, settings={"sample": 12}),
             "memory-wire": Play(WIRE, {"category": ["memory_kv"]}, {"limit": 1}),
@@ -72,8 +72,8 @@ def record(folder: Path) -> dict[str, Json]:
     web = suites.played(
         folder, "bfcl", {"category": ["web_search"], "search": corpus},
         {
-            "web-oracle": Play("test/oracle", settings={"sample": 4}, tasks=True, requests=True),
-            "web-null": Play("test/null", settings={"sample": 4}),
+            "web-oracle": Play("control/oracle", settings={"sample": 4}, tasks=True, requests=True),
+            "web-null": Play("control/null", settings={"sample": 4}),
             "web-damaged": Play(DAMAGED, settings={"sample": 12}),
             "web-searching": Play("", settings={"sample": 2, "repeats": 3},
                                   make=lambda own: Damaged(searching(own), 0.0)),
@@ -81,6 +81,6 @@ def record(folder: Path) -> dict[str, Json]:
     )  # fmt: skip
     unplayable = suites.played(
         folder, "bfcl", {"category": ["memory_vector", "memory_kv"], "encoder": "no-such-encoder"},
-        {"memory-missing": Play("test/oracle", settings={"sample": 4})},
+        {"memory-missing": Play("control/oracle", settings={"sample": 4})},
     )  # fmt: skip
     return memory | web | unplayable

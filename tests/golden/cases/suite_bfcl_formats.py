@@ -15,10 +15,10 @@ def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "bfcl", KNOBS,
         {
-            "oracle": Play("test/oracle", settings={"sample": 26}, tasks=False, requests=True),
-            "null": Play("test/null", settings={"sample": 26}),
+            "oracle": Play("control/oracle", settings={"sample": 26}, tasks=False, requests=True),
+            "null": Play("control/null", settings={"sample": 26}),
             "lexical": Play("baseline/lexical", settings={"sample": 52}),
-            "faulty": Play("test/faulty?class=wrong_value&rate=0.6", settings={"sample": 52}),
+            "faulty": Play("control/faulty?class=wrong_value&rate=0.6", settings={"sample": 52}),
             "damaged": Play(DAMAGED, settings={"sample": 104}),
             "wire": Play(WIRE, settings={"sample": 26}),
             "wire-spoilt": Play(WIRE, settings={"sample": 260}, spoilt=True),

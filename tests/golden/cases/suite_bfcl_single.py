@@ -22,13 +22,13 @@ def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "bfcl", {"category": ["single_turn"]},
         {
-            "oracle": Play("test/oracle", settings=FEW, tasks=True, requests=True),
-            "null": Play("test/null", settings=FEW),
-            "always-call": Play("test/always-call", settings=FEW),
+            "oracle": Play("control/oracle", settings=FEW, tasks=True, requests=True),
+            "null": Play("control/null", settings=FEW),
+            "always-call": Play("control/always-call", settings=FEW),
             "lexical": Play("baseline/lexical", settings={"sample": 40}),
             "eager": Play("baseline/eager", settings=FEW),
             **{
-                f"faulty-{kind}": Play(f"test/faulty?class={kind}&rate=0.7", settings=SOME)
+                f"faulty-{kind}": Play(f"control/faulty?class={kind}&rate=0.7", settings=SOME)
                 for kind in FAULTS
             },
             "damaged": Play(DAMAGED, settings={"sample": 250}, episodes=6),

@@ -16,18 +16,22 @@ FAULTS = (
 
 def record(folder: Path) -> dict[str, Json]:
     return suites.played(
-        folder, "bfcl", {"category": ["multi_turn"]},
+        folder,
+        "bfcl",
+        {"category": ["multi_turn"]},
         {
-            "oracle": Play("test/oracle", settings={"sample": 6}, tasks=True, requests=True),
-            "null": Play("test/null", settings={"sample": 4}),
-            "always-call": Play("test/always-call", settings={"sample": 4}),
+            "oracle": Play("control/oracle", settings={"sample": 6}, tasks=True, requests=True),
+            "null": Play("control/null", settings={"sample": 4}),
+            "always-call": Play("control/always-call", settings={"sample": 4}),
             "lexical": Play("baseline/lexical", settings={"sample": 8}),
             **{
-                f"faulty-{kind}": Play(f"test/faulty?class={kind}&rate=0.6", settings={"sample": 8})
+                f"faulty-{kind}": Play(
+                    f"control/faulty?class={kind}&rate=0.6", settings={"sample": 8}
+                )
                 for kind in FAULTS
             },
             "damaged": Play(DAMAGED, settings={"sample": 40}, episodes=4),
             "wire": Play(WIRE, settings={"sample": 2}),
             "wire-prompt": Play(WIRE, settings={"sample": 2, "tool_format": "prompt"}),
         },
-    )  # fmt: skip
+    )

@@ -16,15 +16,15 @@ def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "funcbench", KNOBS,
         {
-            "oracle": Play("test/oracle", tasks=True, requests=True),
-            "one-call": Play("test/oracle?order=call"),
-            "null": Play("test/null"),
-            "always-call": Play("test/always-call"),
+            "oracle": Play("control/oracle", tasks=True, requests=True),
+            "one-call": Play("control/oracle?order=call"),
+            "null": Play("control/null"),
+            "always-call": Play("control/always-call"),
             "planner": Play("baseline/planner"),
             "eager": Play("baseline/eager"),
             "damaged": Play(DAMAGED, MANY, {"repeats": 2}),
             **{
-                f"faulty-{kind}": Play(f"test/faulty?class={kind}&rate=0.5")
+                f"faulty-{kind}": Play(f"control/faulty?class={kind}&rate=0.5")
                 for kind in ("not_found", "wrong_inputs", "ill_typed", "not_known", "incorrect")
             },
             "preset": Play(DAMAGED, {"preset": "by-depth", "graphs": 1, **dict.fromkeys(

@@ -70,23 +70,23 @@ def record(folder: Path) -> dict[str, Json]:
     made = suites.played(
         folder, "m3", knobs,
         {
-            "loop-live": Play("test/oracle", {**live, **tape, "agent": "loop"}, tasks=True,
+            "loop-live": Play("control/oracle", {**live, **tape, "agent": "loop"}, tasks=True,
                               requests=True),
-            "executor-live": Play("test/oracle", live, tasks=True, requests=True),
+            "executor-live": Play("control/oracle", live, tasks=True, requests=True),
             "damaged-live": Play(DAMAGED, {**live, "agent": "loop"}, {"repeats": 4}),
-            "loop-replayed": Play("test/oracle", replay, requests=True),
-            "null": Play("test/null", replay),
-            "null-executor": Play("test/null", live),
-            "always-call": Play("test/always-call", replay),
+            "loop-replayed": Play("control/oracle", replay, requests=True),
+            "null": Play("control/null", replay),
+            "null-executor": Play("control/null", live),
+            "always-call": Play("control/always-call", replay),
             **{
                 f"faulty-{kind}": Play(
-                    f"test/faulty?class={kind}&rate=0.6", {**live, "agent": "loop"}
+                    f"control/faulty?class={kind}&rate=0.6", {**live, "agent": "loop"}
                 )
                 for kind in faults
             },
             "wire": Play(WIRE, replay),
             "wire-executor": Play(WIRE, live, {"limit": 2}),
-            "explicit": Play("test/oracle", {**replay, "fuzzy": False}, tasks=True),
+            "explicit": Play("control/oracle", {**replay, "fuzzy": False}, tasks=True),
         },
     )  # fmt: skip
     made["judged"] = _judged(folder, {**knobs, **live, "agent": "loop"})
@@ -113,11 +113,11 @@ def _watched() -> Iterator[list[Json]]:
         yield noted
 
 
-def _judged(folder: Path, knobs: dict[str, Any]) -> Json:
+def _judged(folder: Path, parameters: dict[str, Any]) -> Json:
     """Have four judges rate a run, one of which talks nonsense and one of which fails."""
     tidy = Normaliser(folder)
     run = tm.run(
-        tm.load("m3", **knobs), "test/faulty?class=missing_call&rate=0.5",
+        tm.load("m3", **parameters), "control/faulty?class=missing_call&rate=0.5",
         log_dir=folder / "judged", max_connections=1,
     )  # fmt: skip
     made: dict[str, Json] = {}

@@ -18,11 +18,11 @@ def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "mfcl-transcripts", KNOBS,
         {
-            "oracle": Play("test/oracle", tasks=True, requests=True),
-            "null": Play("test/null", same="oracle"),
-            "always-call": Play("test/always-call", same="oracle"),
+            "oracle": Play("control/oracle", tasks=True, requests=True),
+            "null": Play("control/null", same="oracle"),
+            "always-call": Play("control/always-call", same="oracle"),
             "lexical": Play("baseline/lexical", same="oracle"),
-            "faulty": Play("test/faulty?class=wrong_value&rate=0.6", same="oracle"),
+            "faulty": Play("control/faulty?class=wrong_value&rate=0.6", same="oracle"),
             "damaged": Play(DAMAGED, settings={"repeats": 3}, same="oracle", episodes=4),
             "wire": Play(WIRE, settings={"limit": 6}, same="oracle"),
         },

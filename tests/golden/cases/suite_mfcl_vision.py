@@ -15,8 +15,8 @@ def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "mfcl-vision", KNOBS,
         {
-            "oracle": Play("test/oracle", tasks=True, requests=True),
-            "null": Play("test/null", same="oracle"),
+            "oracle": Play("control/oracle", tasks=True, requests=True),
+            "null": Play("control/null", same="oracle"),
             "blind": Play("baseline/blind", same="oracle"),
             "damaged": Play(DAMAGED, settings={"repeats": 4}, same="oracle"),
             "wire": Play(WIRE, settings={"limit": 2}, same="oracle"),

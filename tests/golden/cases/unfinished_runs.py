@@ -57,7 +57,7 @@ def record(folder: Path) -> dict[str, Any]:
 
 def _unscored(folder: Path) -> Any:
     """Return why episodes were not run, where only the attempts tell it."""
-    made = tm.run(mini.load(n=3), "test/dead", log_dir=folder, repeats=2, max_retries=0)
+    made = tm.run(mini.load(n=3), "control/dead", log_dir=folder, repeats=2, max_retries=0)
     _forget(made.path)
     return observe.scores(Run(made.path), Normaliser(folder))
 

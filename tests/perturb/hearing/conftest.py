@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolmark.perturb.speech import audio_clip as clips
+from toolmark.perturb.speech import audio_clip
 from toolmark.perturb.speech.audio_clip import Clip
 
 SAID = ("find the area of a circle", "play some music please", "what is the weather in boston")
@@ -17,7 +17,7 @@ SAID = ("find the area of a circle", "play some music please", "what is the weat
 
 @pytest.fixture(scope="session")
 def still() -> Clip:
-    return Clip(np.zeros(3 * clips.RATE_HZ, np.float32), clips.RATE_HZ)
+    return Clip(np.zeros(3 * audio_clip.RATE_HZ, np.float32), audio_clip.RATE_HZ)
 
 
 @pytest.fixture(scope="session")
@@ -29,5 +29,9 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> list[Clip]:
     for i, text in enumerate(SAID):
         path = folder / f"{i}.wav"
         subprocess.run(["flite", "-voice", "rms", "-t", text, "-o", path], check=True)
-        said.append(clips.level_clip(clips.resample_clip(clips.decode_clip(path.read_bytes()))))
+        said.append(
+            audio_clip.level_clip(
+                audio_clip.resample_clip(audio_clip.decode_clip(path.read_bytes()))
+            )
+        )
     return said

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from toolmark.language import normalised_words
 from toolmark.official_bfcl import official_data
-from toolmark.perturb.hearing import phone_distances, transcript_errors
-from toolmark.perturb.hearing import pronunciation_lexicon as lexicons
+from toolmark.perturb.hearing import phone_distances, pronunciation_lexicon, transcript_errors
 from toolmark.perturb.hearing.pronunciation_lexicon import load_lexicon
 from toolmark.perturb.hearing.recogniser import HearingContext, Transcript
 from toolmark.perturb.hearing.simulated import (
@@ -280,7 +279,7 @@ def test_near_words_sound_near() -> None:
 
 
 def test_rude_words_are_heard_only_where_they_are_said() -> None:
-    rude, book = lexicons._load_rude_words(), load_lexicon()
+    rude, book = pronunciation_lexicon._load_rude_words(), load_lexicon()
     assert len(rude) > 500
     assert not rude & set(book.words)
     said = sorted(word for word in rude if word in book and word.isalpha())

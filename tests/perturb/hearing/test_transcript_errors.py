@@ -69,10 +69,10 @@ def test_shape_of_known_errors() -> None:
         [("a b c d", "a b c d"), ("play a book now", "play a look"), ("x", "x")]
     )
     assert found.wer == pytest.approx(2 / 9)
-    assert found.kinds == (0.5, 0.5, 0.0)
-    assert found.run == 2.0
-    assert found.exact == pytest.approx(2 / 3)
-    assert 0 < found.distance < 0.5
+    assert found.error_shares == (0.5, 0.5, 0.0)
+    assert found.mean_run_length == 2.0
+    assert found.exact_share == pytest.approx(2 / 3)
+    assert 0 < found.median_distance < 0.5
 
 
 SAME = [

@@ -61,7 +61,7 @@ def test_a_verdict_tells_whether_the_crop_was_filled_up(
     )
     told = {**made.settings, task_maker.NOTE_SETTING: made.note}
     truth = ItemTruth(
-        answers=("1987",), asked=QuestionParts(request="When?"), variation="base", settings=told
+        answers=("1987",), question=QuestionParts(request="When?"), variation="base", settings=told
     )
     task = Task(id="a", suite="mfcl-vision", turns=(), reference=msgspec.to_builtins(truth))
     for verdict in episode_scoring.score_episode(

@@ -70,7 +70,7 @@ def test_the_gate_names_what_fails() -> None:
     cut = network_faults.cut_tail(said, 0.5)
     found = intelligibility.check_intelligibility(said, Clip(cut.samples, RATE_HZ), cut.effects)
     assert not found.passed and "cut off" in found.reason
-    assert found.lost == pytest.approx(0.5, abs=0.1)
+    assert found.cut_share == pytest.approx(0.5, abs=0.1)
 
 
 @pytest.mark.parametrize("n", [0, 1, 3000])

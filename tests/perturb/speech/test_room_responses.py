@@ -87,7 +87,7 @@ def test_a_recorded_response_is_cut_to_its_direct_path() -> None:
     taps = np.zeros(RATE_HZ, dtype=np.float32)
     taps[3000], taps[3400] = 1.0, 0.5
     response = room_responses.response_from_recording("hall", Clip(taps, RATE_HZ))
-    assert response.samples[response.lead] == 1.0
+    assert response.samples[response.direct_sample] == 1.0
     said = speech()[0]
     wet = room_responses.convolve_room(said, response)
     gain = float(np.dot(wet, said.samples) / np.dot(said.samples, said.samples))

@@ -87,7 +87,7 @@ def test_every_argument_value_survives(category: str) -> None:
             after = change.after.split()
             assert words[change.at : change.at + len(after)] == after, ask.id
         states = [value_survival.fact_state(ask.text, out.text, fact) for fact in ask.facts]
-        stated += states.count("kept")
+        stated += states.count("preserved")
     assert stated > 20
 
 
@@ -98,7 +98,7 @@ def test_what_is_cut_out_is_missed() -> None:
             ask.text, ask.facts, seeds.make_rng(0, ask.id, 0, "spoken")
         ).text
         for fact in ask.facts:
-            if value_survival.fact_state(ask.text, said, fact) != "kept":
+            if value_survival.fact_state(ask.text, said, fact) != "preserved":
                 continue
             spans = [
                 span for value in fact.values for span in value_survival.value_spans(said, value)

@@ -156,7 +156,7 @@ def test_every_unit_read_stands_behind_a_number_or_in_a_rate() -> None:
 def test_a_spoken_form_says_what_is_meant_and_can_be_read_back(written: str, said: str) -> None:
     facts = (Fact("p", (written,)),)
     assert _read("i", written, ()) == said
-    assert value_survival.fact_state(written, said, facts[0]) == "kept"
+    assert value_survival.fact_state(written, said, facts[0]) == "preserved"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_value_may_be_read_with_its_stroke() -> None:
     for value, said in (("10/2026", "ten slash twenty twenty-six"), ("3/4", "three slash four")):
         assert (
             value_survival.fact_state(f"by {value} now", f"by {said} now", Fact("p", (value,)))
-            == "kept"
+            == "preserved"
         )
 
 

@@ -62,7 +62,7 @@ def scores(run: Run) -> dict[str, Score]:
 
 
 def official(run: Run, id: str) -> Verdict:
-    return scores(run)[id].readings["official"]
+    return scores(run)[id].verdicts["official"]
 
 
 def first(run: Run) -> Trajectory:
@@ -80,7 +80,7 @@ def test_old_file_names_and_ids_are_read(
 ) -> None:
     put(tmp_path / "old", old, {f"{old}_{i}": "[f(x=1)]" for i in range(n)}, version=3)
     run = bring(tmp_path / "old")
-    assert run.info.plan.knobs["category"] == [new]
+    assert run.info.plan.parameters["category"] == [new]
     assert set(scores(run)) == {f"{new}_{i}" for i in range(n)}
 
 
@@ -210,16 +210,16 @@ def test_a_reply_without_calls_has_its_handlers_error_type_there_and_back(
 ) -> None:
     put(tmp_path / "in", "simple_python", {"simple_python_0": result})
     run = bring(tmp_path / "in", lenient=True, model=NATIVE)
-    assert official(run, "simple_python_0").labels[0].native == native
+    assert official(run, "simple_python_0").labels[0].suite_cause == native
     bfcl_import_export.export_runs("bfcl", [run.path], tmp_path / "out")
     again = bring(tmp_path / "out/result", lenient=True)
-    assert official(again, "simple_python_0").labels[0].native == native
+    assert official(again, "simple_python_0").labels[0].suite_cause == native
 
 
 def test_no_text_at_all_cannot_be_decoded_in_a_run_by_prompt(tmp_path: Path, bring: Bring) -> None:
     put(tmp_path, "simple_python", {"simple_python_0": None})
     run = bring(tmp_path, lenient=True, model=PROMPT)
-    assert official(run, "simple_python_0").labels[0].native == reply_decoding.DECODER_FAILED
+    assert official(run, "simple_python_0").labels[0].suite_cause == reply_decoding.DECODER_FAILED
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_shape_that_the_handler_never_writes_is_listed_not_scored(
 ) -> None:
     put(tmp_path, "live_relevance", {"live_relevance_0-0-0": result})
     run = bring(tmp_path, lenient=True, model=model)
-    assert not scores(run)["live_relevance_0-0-0"].readings
+    assert not scores(run)["live_relevance_0-0-0"].verdicts
 
 
 @pytest.mark.parametrize("mangled", [True, False])
@@ -325,10 +325,10 @@ def test_an_error_is_judged_by_the_official_rule_and_is_not_run_by_the_fair_one(
     put(tmp_path, "multi_turn_base", dict.fromkeys(ids("multi_turn_base"), error))
     run = bring(tmp_path)
     found = scores(run)
-    assert {tuple(score.readings) for score in found.values()} == {("official",)}
-    assert found["irrelevance_0"].readings["official"].outcome == "correct"
-    wrong = found["multi_turn_base_0"].readings["official"]
-    assert wrong.labels[0].native == "multi_turn:inference_error"
+    assert {tuple(score.verdicts) for score in found.values()} == {("official",)}
+    assert found["irrelevance_0"].verdicts["official"].outcome == "correct"
+    wrong = found["multi_turn_base_0"].verdicts["official"]
+    assert wrong.labels[0].suite_cause == "multi_turn:inference_error"
     assert (
         result_export.make_result_row(
             run.task("irrelevance_0"), first(run), underscores_for_dots=False
@@ -341,7 +341,7 @@ def test_turns_that_are_missing_or_empty_keep_their_count(tmp_path: Path, bring:
     rows: dict[str, Any] = {"multi_turn_base_0": [[], [], []], "multi_turn_base_1": []}
     put(tmp_path, "multi_turn_base", rows)
     run = bring(tmp_path, lenient=True)
-    natives = [official(run, id_).labels[0].native for id_ in rows]
+    natives = [official(run, id_).labels[0].suite_cause for id_ in rows]
     assert natives[1] == "multi_turn:force_terminated"
     assert natives[0] in ("multi_turn:empty_turn_model_response", "multi_turn:force_terminated")
 
@@ -458,7 +458,7 @@ def played(tmp_path: Path) -> Run:
     suite = api.load("bfcl", category="parallel,multi_turn_base,irrelevance")
     return api.run(
         suite,
-        "test/faulty?class=missing_call&rate=0.5",
+        "control/faulty?class=missing_call&rate=0.5",
         sample=40,
         repeats=2,
         log_dir=tmp_path / "a",
@@ -472,8 +472,8 @@ def test_what_is_exported_and_imported_scores_the_same(
     assert "40 entries, 0 not run left out, the first of 2 repeats" in capsys.readouterr().out
     back = scores(bring(tmp_path / "out/result", lenient=True))
     sent = {score.task: score for score in played.scores() if not score.repeat}
-    assert {id_: back[id_].readings for id_ in sent} == {
-        id_: score.readings for id_, score in sent.items()
+    assert {id_: back[id_].verdicts for id_ in sent} == {
+        id_: score.verdicts for id_, score in sent.items()
     }
 
 
@@ -548,7 +548,7 @@ def test_format_sensitivity_is_not_exported_with_structured_calls_and_it_is_said
     suite = api.load("bfcl", category=("live_relevance", "format_sensitivity"))
     wanted = [task.id for task in itertools.islice(suite, 18)]
     assert wanted[-1].startswith("format_sensitivity")
-    run = api.run(suite, "test/oracle", ids=wanted, log_dir=tmp_path / "runs")
+    run = api.run(suite, "control/oracle", ids=wanted, log_dir=tmp_path / "runs")
     bfcl_import_export.export_runs("bfcl", [run.path], tmp_path / "out", model=model)
     names = [path.name for path in (tmp_path / "out").rglob("*.json")]
     assert sorted(names) == [f"BFCL_v4_live_relevance_{kind}.json" for kind in ("result", "score")]
@@ -561,7 +561,7 @@ def test_format_sensitivity_is_not_exported_with_structured_calls_and_it_is_said
 def test_replies_in_another_format_than_the_default_are_not_exported(tmp_path: Path) -> None:
     suite = api.load("bfcl", category=("live_relevance",))
     dialect = next(name for name in suite.tool_formats if name.startswith("ret_fmt=json"))
-    run = api.run(suite, "test/null", tool_format=dialect, log_dir=tmp_path / "runs")
+    run = api.run(suite, "control/null", tool_format=dialect, log_dir=tmp_path / "runs")
     with pytest.raises(UsageError, match="replies in the format ret_fmt=json"):
         bfcl_import_export.export_runs("bfcl", [run.path], tmp_path / "out", model=PROMPT)
 
@@ -632,7 +632,7 @@ def test_what_was_imported_has_no_log(tmp_path: Path, bring: Bring) -> None:
 
 
 def test_only_runs_of_bfcl_are_exported(tmp_path: Path) -> None:
-    run = api.run(api.load("funcbench", graphs=1), "test/null", log_dir=tmp_path)
+    run = api.run(api.load("funcbench", graphs=1), "control/null", log_dir=tmp_path)
     with pytest.raises(UsageError, match="not of bfcl"):
         bfcl_import_export.export_runs("bfcl", [run.path], tmp_path / "out")
     with pytest.raises(UsageError, match="no files of 'mfcl'"):

@@ -18,7 +18,7 @@ LONG = "The picture shows a great many things, " * 8 + "so it is hard to say wha
 TASK = Task(
     id="a@base", item="a", suite="mfcl-vision", turns=(), axes={"variation": "base"},
     reference=msgspec.to_builtins(
-        ItemTruth(answers=("Koladin",), asked=QuestionParts(request="Where?"), variation="base")
+        ItemTruth(answers=("Koladin",), question=QuestionParts(request="Where?"), variation="base")
     ),
 )  # fmt: skip
 

@@ -54,8 +54,12 @@ def test_edits_keep_the_answer_and_never_tell_it(
         except ValueError:
             continue
     old, new = task_truth(task), task_truth(made)
-    assert (new.answers, new.hops, new.asked.request) == (old.answers, old.hops, old.asked.request)
-    assert question(made) == prompts.question_text(new.asked)
+    assert (new.answers, new.hops, new.question.request) == (
+        old.answers,
+        old.hops,
+        old.question.request,
+    )
+    assert question(made) == prompts.question_text(new.question)
     assert not any(item_validation.contains_words(question(made), answer) for answer in new.answers)
 
 
@@ -100,7 +104,7 @@ def test_irrelevant_context_comes_before_the_question_and_adds_up(
 ) -> None:
     once = item_edits.apply_edit("context", task, Random(1), media).task
     twice = item_edits.apply_edit("context", once, Random(1), media).task
-    said = task_truth(twice).asked.context
+    said = task_truth(twice).question.context
     assert question(twice).startswith(said)
     assert sum(aside in said for aside in unrelated_sentences()) == 4
 
@@ -111,7 +115,7 @@ def test_hints_go_and_come_but_not_twice(task: Task, media: MediaStore) -> None:
     with pytest.raises(ValueError, match="no hint"):
         item_edits.apply_edit("unhint", bare, Random(1), media)
     hinted = item_edits.apply_edit("hint", bare, Random(1), media).task
-    assert task_truth(hinted).asked.hint == (
+    assert task_truth(hinted).question.hint == (
         "The clue in the upper right of the picture tells what to search for."
     )
     with pytest.raises(ValueError, match="a hint already"):
@@ -123,7 +127,7 @@ def test_a_place_in_the_question_is_not_contradicted_by_the_hint(
 ) -> None:
     asked = AuthorEdit(id="inn-0", hint="", request="What is the city of the inn on the left?")
     placed = item_edits.apply_author_edit(task, asked).task
-    hint = task_truth(item_edits.apply_edit("hint", placed, Random(1), media).task).asked.hint
+    hint = task_truth(item_edits.apply_edit("hint", placed, Random(1), media).task).question.hint
     assert hint == "The clue in the picture tells what to search for."
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tests.studio.vision_tuning import tuned_items as bench
+from tests.studio.vision_tuning import tuned_items
 from tests.studio.vision_tuning.tuned_items import Scripted
 
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
@@ -29,7 +29,7 @@ from toolmark.suites.mfcl_vision.item_records import Hop
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    return bench.items(tmp_path / "items")
+    return tuned_items.items(tmp_path / "items")
 
 
 def statuses(tuning: TuningFolder) -> list[str]:
@@ -41,8 +41,8 @@ def edited(tuning: TuningFolder) -> list[list[str]]:
 
 
 def test_what_most_of_the_panel_fails_is_left_as_it_is(tmp_path: Path, source: Path) -> None:
-    models = {"a": Scripted(bench.always), "b": Scripted(bench.always), "c": Scripted()}
-    tuning = bench.tuned(tmp_path / "t", source, models)
+    models = {"a": Scripted(tuned_items.always), "b": Scripted(tuned_items.always), "c": Scripted()}
+    tuning = tuned_items.tuned(tmp_path / "t", source, models)
     assert statuses(tuning) == ["waiting"] * 3
     assert edited(tuning) == [[], [], []]
     # wrong repeatedly: every attempt; who solves is asked once
@@ -50,27 +50,31 @@ def test_what_most_of_the_panel_fails_is_left_as_it_is(tmp_path: Path, source: P
 
 
 def test_what_is_solved_is_edited_until_most_fail(tmp_path: Path, source: Path) -> None:
-    models = {"a": Scripted(bench.chatted), "b": Scripted(bench.chatted), "c": Scripted()}
-    tuning = bench.tuned(tmp_path / "t", source, models)
+    models = {
+        "a": Scripted(tuned_items.chatted),
+        "b": Scripted(tuned_items.chatted),
+        "c": Scripted(),
+    }
+    tuning = tuned_items.tuned(tmp_path / "t", source, models)
     assert edited(tuning) == [["context"]] * 3
     assert statuses(tuning) == ["waiting"] * 3
 
 
 def test_edits_come_in_their_order_each_once_and_end(tmp_path: Path, source: Path) -> None:
-    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted()}, edits=("crop", "context"))
+    tuning = tuned_items.tuned(tmp_path / "t", source, {"a": Scripted()}, edits=("crop", "context"))
     assert edited(tuning) == [["crop", "context"]] * 3
     assert statuses(tuning) == ["easy"] * 3
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
 def test_no_more_edits_than_rounds(tmp_path: Path, source: Path, rounds: int) -> None:
-    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted()}, rounds=rounds)
+    tuning = tuned_items.tuned(tmp_path / "t", source, {"a": Scripted()}, rounds=rounds)
     assert [len(made) for made in edited(tuning)] == [rounds] * 3
 
 
 def test_half_is_not_most(tmp_path: Path, source: Path) -> None:
-    models = {"a": Scripted(bench.always), "b": Scripted()}
-    assert statuses(bench.tuned(tmp_path / "t", source, models, rounds=0)) == ["easy"] * 3
+    models = {"a": Scripted(tuned_items.always), "b": Scripted()}
+    assert statuses(tuned_items.tuned(tmp_path / "t", source, models, rounds=0)) == ["easy"] * 3
 
 
 def test_a_further_hop_is_another_question_and_edits_begin_anew(
@@ -87,7 +91,7 @@ def test_a_further_hop_is_another_question_and_edits_begin_anew(
         made: Task = replace(task, reference=msgspec.to_builtins(truth))
         return made
 
-    tuning = bench.tuned(
+    tuning = tuned_items.tuned(
         tmp_path / "t", source, {"a": Scripted()}, further=further, edits=("context", "hops"),
         rounds=9,
     )  # fmt: skip
@@ -103,7 +107,7 @@ def test_what_allows_no_edit_is_not_tried_again_and_again(tmp_path: Path, source
 
     rows = [{"id": "inn-0", "hint": "Look up."}, {"id": "inn-0", "hint": "Look down."}]
     (source / "edits.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    bench.tuned(tmp_path / "t", source, {"a": Scripted()}, further=further, edits=("hops",))
+    tuned_items.tuned(tmp_path / "t", source, {"a": Scripted()}, further=further, edits=("hops",))
     assert Counter(tried) == {"inn-0": 1, "inn-1": 1, "inn-2": 1}
 
 
@@ -112,12 +116,12 @@ def test_what_allows_no_edit_is_not_tried_again_and_again(tmp_path: Path, source
 def test_accepted_is_what_a_person_finds_solvable_and_most_of_the_panel_fails(
     tmp_path: Path, source: Path, solvable: str | None, hard: bool
 ) -> None:
-    models = {"a": Scripted(bench.always if hard else lambda question: False)}
-    tuning = bench.tuned(tmp_path / "t", source, models, rounds=0)
+    models = {"a": Scripted(tuned_items.always if hard else lambda question: False)}
+    tuning = tuned_items.tuned(tmp_path / "t", source, models, rounds=0)
     if solvable:
-        bench.mark(tuning, "inn-1", solvable)
+        tuned_items.mark(tuning, "inn-1", solvable)
     tuning = TuningFolder(tmp_path / "t")
-    made = tuned_set_export.publish_set(tuning, bench.suite(source))
+    made = tuned_set_export.publish_set(tuning, tuned_items.suite(source))
     assert (made is not None) == (hard and solvable == "solvable")
     if made is not None:
         assert [entry.id for entry in item_folder.read_item_folder(made).entries] == ["inn-1"]
@@ -126,50 +130,55 @@ def test_accepted_is_what_a_person_finds_solvable_and_most_of_the_panel_fails(
 def test_a_set_is_in_the_published_layout_with_pages_card_and_the_history_of_every_item(
     tmp_path: Path, source: Path
 ) -> None:
-    models = {"a": Scripted(bench.chatted, "I do not know"), "b": Scripted(bench.chatted)}
-    tuning = bench.tuned(tmp_path / "t", source, models)
-    bench.mark(tuning, "inn-2", "solvable")
-    bench.mark(tuning, "inn-0", "unsolvable")
-    made = tuned_set_export.publish_set(TuningFolder(tmp_path / "t"), bench.suite(source))
+    models = {
+        "a": Scripted(tuned_items.chatted, "I do not know"),
+        "b": Scripted(tuned_items.chatted),
+    }
+    tuning = tuned_items.tuned(tmp_path / "t", source, models)
+    tuned_items.mark(tuning, "inn-2", "solvable")
+    tuned_items.mark(tuning, "inn-0", "unsolvable")
+    made = tuned_set_export.publish_set(TuningFolder(tmp_path / "t"), tuned_items.suite(source))
     assert made is not None
-    (task,) = bench.suite(made).maker.make(iter(bench.suite(made).tasks))
-    assert task_truth(task).answers == (bench.CITIES[2],)
-    assert task_truth(task).asked == task_truth(tuning.items["inn-2"].latest_version.task).asked
+    (task,) = tuned_items.suite(made).maker.make(iter(tuned_items.suite(made).tasks))
+    assert task_truth(task).answers == (tuned_items.CITIES[2],)
+    assert (
+        task_truth(task).question == task_truth(tuning.items["inn-2"].latest_version.task).question
+    )
     assert (made / "pages" / "www.guide.example" / "inn-2.html").is_file()
     assert dataset_folder.verify_dataset(made) is not None
     lines = (made / tuned_set_export.HISTORY_FILE).read_bytes().splitlines()
     histories = {h.id: h for h in (msgspec.json.decode(line, type=ItemHistory) for line in lines)}
     assert {id: h.status for id, h in histories.items()} == {
-        "inn-0": "unsolvable", "inn-1": "waiting", "inn-2": "kept",
+        "inn-0": "unsolvable", "inn-1": "waiting", "inn-2": "accepted",
     }  # fmt: skip
-    first, second = histories["inn-2"].chapters
+    first, second = histories["inn-2"].versions
     assert (first.edit, second.edit) == ("", "context")
     assert [tried.outcomes for tried in first.panel] == [("solved",), ("solved",)]
     assert [tried.outcomes for tried in second.panel] == [("refused",) * 2, ("wrong",) * 2]
-    assert [said.verdict for said in second.marks] == ["solvable"]
+    assert [said.verdict for said in second.decisions] == ["solvable"]
 
 
 def test_what_is_unclear_gets_a_hint_and_is_asked_and_marked_anew(
     tmp_path: Path, source: Path
 ) -> None:
-    models = {"a": Scripted(bench.always)}
-    tuning = bench.tuned(tmp_path / "t", source, models)
-    bench.mark(tuning, "inn-0", "unclear")
-    tuning = bench.tuned(tmp_path / "t", source, models)
+    models = {"a": Scripted(tuned_items.always)}
+    tuning = tuned_items.tuned(tmp_path / "t", source, models)
+    tuned_items.mark(tuning, "inn-0", "unclear")
+    tuning = tuned_items.tuned(tmp_path / "t", source, models)
     assert edited(tuning) == [["hint"], [], []]
     assert statuses(tuning) == ["waiting"] * 3
     assert "upper right" in models["a"].asked[-1]
-    bench.mark(tuning, "inn-0", "unclear")  # there is nothing more to say
-    tuning = bench.tuned(tmp_path / "t", source, models)
+    tuned_items.mark(tuning, "inn-0", "unclear")  # there is nothing more to say
+    tuning = tuned_items.tuned(tmp_path / "t", source, models)
     assert (edited(tuning)[0], statuses(tuning)[0]) == (["hint"], "unclear")
 
 
 def test_own_edits_are_tried_first_and_in_order(tmp_path: Path, source: Path) -> None:
     rows = [{"id": "inn-0", "context": "By the river."}, {"id": "inn-0", "hint": "Look up."}]
     (source / "edits.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted()}, edits=("context",))
+    tuning = tuned_items.tuned(tmp_path / "t", source, {"a": Scripted()}, edits=("context",))
     assert edited(tuning) == [["own", "own", "context"], ["context"], ["context"]]
-    said = task_truth(tuning.items["inn-0"].latest_version.task).asked
+    said = task_truth(tuning.items["inn-0"].latest_version.task).question
     assert said.context.startswith("By the river. ")
     assert said.hint == "Look up."
 
@@ -177,8 +186,8 @@ def test_own_edits_are_tried_first_and_in_order(tmp_path: Path, source: Path) ->
 def test_a_dead_model_leaves_items_open_and_only_what_is_missing_is_asked_again(
     tmp_path: Path, source: Path
 ) -> None:
-    alive, dead = Scripted(bench.always), Scripted(bench.always, dead=True)
-    tuning = bench.tuned(tmp_path / "t", source, {"a": alive, "b": dead})
+    alive, dead = Scripted(tuned_items.always), Scripted(tuned_items.always, dead=True)
+    tuning = tuned_items.tuned(tmp_path / "t", source, {"a": alive, "b": dead})
     assert statuses(tuning) == ["open"] * 3
     assert Counter(alive.asked).most_common(1)[0][1] == 2
     asked = len(alive.asked)
@@ -186,51 +195,55 @@ def test_a_dead_model_leaves_items_open_and_only_what_is_missing_is_asked_again(
     kinds = {t.failure and t.failure.kind for t in trials}
     assert kinds == {"unavailable"}
     dead.dead = False
-    tuning = bench.tuned(tmp_path / "t", source, {"a": alive, "b": dead})
+    tuning = tuned_items.tuned(tmp_path / "t", source, {"a": alive, "b": dead})
     assert statuses(tuning) == ["waiting"] * 3
     assert (len(alive.asked), len(dead.asked)) == (asked, 6)
 
 
 def test_a_model_that_cannot_turn_the_ruling_need_not_answer(tmp_path: Path, source: Path) -> None:
-    models = {"a": Scripted(bench.always), "b": Scripted(bench.always), "c": Scripted(dead=True)}
-    assert statuses(bench.tuned(tmp_path / "t", source, models)) == ["waiting"] * 3
+    models = {
+        "a": Scripted(tuned_items.always),
+        "b": Scripted(tuned_items.always),
+        "c": Scripted(dead=True),
+    }
+    assert statuses(tuned_items.tuned(tmp_path / "t", source, models)) == ["waiting"] * 3
 
 
 def test_a_torn_line_costs_one_trial_only(tmp_path: Path, source: Path) -> None:
-    models = {"a": Scripted(bench.always)}
-    bench.tuned(tmp_path / "t", source, models)
+    models = {"a": Scripted(tuned_items.always)}
+    tuned_items.tuned(tmp_path / "t", source, models)
     path = tmp_path / "t" / "trials.jsonl"
     path.write_bytes(path.read_bytes()[:-40])
     assert len(models["a"].asked) == 6
-    tuning = bench.tuned(tmp_path / "t", source, models)
+    tuning = tuned_items.tuned(tmp_path / "t", source, models)
     assert len(models["a"].asked) == 7
     assert statuses(tuning) == ["waiting"] * 3
 
 
 def test_a_bad_picture_is_its_own_items_affair(tmp_path: Path, source: Path) -> None:
     (source / "inn-1.png").write_bytes(b"no picture")
-    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
+    tuning = tuned_items.tuned(tmp_path / "t", source, {"a": Scripted(tuned_items.always)})
     assert statuses(tuning) == ["waiting", "broken", "waiting"]
-    assert "inn-1.png" in tuning.items["inn-1"].latest_version.broken
+    assert "inn-1.png" in tuning.items["inn-1"].latest_version.failure
 
 
 def test_the_pages_on_the_way_are_stored_for_marking(tmp_path: Path, source: Path) -> None:
-    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
+    tuning = tuned_items.tuned(tmp_path / "t", source, {"a": Scripted(tuned_items.always)})
     (leaf,) = tuning.items["inn-1"].pages
-    assert f"stands in {bench.CITIES[1]}" in leaf.text
+    assert f"stands in {tuned_items.CITIES[1]}" in leaf.text
 
 
 def test_outages_are_for_who_is_tested_and_not_for_who_marks(tmp_path: Path, source: Path) -> None:
-    models = {"a": Scripted(bench.always)}
-    tuning = bench.tuned(tmp_path / "t", source, models, knobs={"outages": 1.0})
+    models = {"a": Scripted(tuned_items.always)}
+    tuning = tuned_items.tuned(tmp_path / "t", source, models, parameters={"outages": 1.0})
     for n, item in enumerate(tuning.items.values()):
         (leaf,) = item.pages
-        assert f"stands in {bench.CITIES[n]}" in leaf.text
+        assert f"stands in {tuned_items.CITIES[n]}" in leaf.text
 
 
 def test_what_is_no_page_is_not_stored_as_one(tmp_path: Path, source: Path) -> None:
     (source / "pages" / "www.guide.example" / "inn-1.html").unlink()
-    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
+    tuning = tuned_items.tuned(tmp_path / "t", source, {"a": Scripted(tuned_items.always)})
     assert [len(item.pages) for item in tuning.items.values()] == [1, 0, 1]
 
 
@@ -240,7 +253,7 @@ def test_a_fault_is_its_own_attempts_affair(tmp_path: Path, source: Path) -> Non
             raise RecursionError("too deep")
         return True
 
-    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(faulty)})
+    tuning = tuned_items.tuned(tmp_path / "t", source, {"a": Scripted(faulty)})
     assert statuses(tuning) == ["waiting", "open", "waiting"]
     (trial,) = tuning.items["inn-1"].trials
     assert trial.outcome == "not_run" and trial.failure is not None
@@ -267,14 +280,14 @@ def test_who_watches_sees_what_is_waited_for(
             for _ in range(provider_circuit_breaker.MAX_FAILED_QUESTIONS):
                 waited.record_failure("seen")
 
-    bench.tuned(tmp_path / "t", source, {"a": Waiting()}, rounds=0, watch=watch)
+    tuned_items.tuned(tmp_path / "t", source, {"a": Waiting()}, rounds=0, watch=watch)
     assert seen == {"desk, no answer"}
 
 
 def test_what_is_said_of_an_item_without_a_version_is_refused_by_file_and_item(
     tmp_path: Path, source: Path
 ) -> None:
-    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
+    tuning = tuned_items.tuned(tmp_path / "t", source, {"a": Scripted(tuned_items.always)})
     versions = tuning.path / "versions.jsonl"
     held = versions.read_bytes().splitlines(keepends=True)
     versions.write_bytes(b"".join(held[:2]))
@@ -294,7 +307,9 @@ def test_what_is_said_of_an_item_without_a_version_is_refused_by_file_and_item(
 def test_attempts_of_an_older_format_are_refused_with_how_to_begin_anew(
     tmp_path: Path, source: Path
 ) -> None:
-    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)}, rounds=0)
+    tuning = tuned_items.tuned(
+        tmp_path / "t", source, {"a": Scripted(tuned_items.always)}, rounds=0
+    )
     trials = tuning.path / "trials.jsonl"
     lines = list(map(json.loads, trials.read_text().splitlines()))
     for reason in ("", "no answer in 120 s"):
@@ -310,7 +325,7 @@ def test_attempts_of_an_older_format_are_refused_with_how_to_begin_anew(
 def test_pages_that_are_searched_are_the_corpus_behind_the_name(
     tmp_path: Path, search: str
 ) -> None:
-    pages = bench.items(tmp_path / "items") / "pages"
+    pages = tuned_items.items(tmp_path / "items") / "pages"
     corpus = web_environment.WebOpener(search.format(pages), pages).corpus(0)
     assert asyncio.run(corpus.find("Stimada", "")).hits
     with pytest.raises(UsageError, match="no pages of their own"):
@@ -326,7 +341,7 @@ def test_the_same_seed_makes_the_same_versions(tmp_path: Path, source: Path) -> 
     models = {"a": Scripted()}
     made = []
     for name in ("one", "two"):
-        bench.tuned(tmp_path / name, source, models)
+        tuned_items.tuned(tmp_path / name, source, models)
         made.append((tmp_path / name / "versions.jsonl").read_bytes())
     assert made[0] == made[1]
 
@@ -335,14 +350,14 @@ def test_the_same_seed_makes_the_same_versions(tmp_path: Path, source: Path) -> 
 def test_another_request_needs_another_folder(
     tmp_path: Path, source: Path, other: dict[str, Any]
 ) -> None:
-    bench.tuned(tmp_path / "t", source, {"a": Scripted()}, rounds=0)
+    tuned_items.tuned(tmp_path / "t", source, {"a": Scripted()}, rounds=0)
     with pytest.raises(UsageError, match="made with another"):
-        bench.tuned(tmp_path / "t", source, {"a": Scripted()}, **({"rounds": 0} | other))
+        tuned_items.tuned(tmp_path / "t", source, {"a": Scripted()}, **({"rounds": 0} | other))
 
 
 def test_foreign_and_damaged_folders_are_refused(tmp_path: Path, source: Path) -> None:
     with pytest.raises(UsageError, match="not empty"):
-        bench.tuned(source, source, {"a": Scripted()})
+        tuned_items.tuned(source, source, {"a": Scripted()})
     with pytest.raises(UsageError, match="no folder of `toolmark tune`"):
         TuningFolder(tmp_path)
     (tmp_path / "tune.json").write_text("{")

@@ -14,12 +14,10 @@ from PIL import Image, ImageDraw
 
 from toolmark.core.errors import Unavailable
 from toolmark.core.model import Model
-from toolmark.core.records import Reply
-from toolmark.core.records import Request as Asked
+from toolmark.core.records import Reply, Request
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.suite import Suite
-from toolmark.studio.vision_tuning import author_edits, tuning_loop
-from toolmark.studio.vision_tuning import tuning_folder as folders
+from toolmark.studio.vision_tuning import author_edits, tuning_folder, tuning_loop
 from toolmark.studio.vision_tuning.item_edits import HARDER_EDITS
 from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
 from toolmark.studio.vision_tuning.tuning_records import ReviewMark, TuningRequest
@@ -66,7 +64,7 @@ class Scripted(Model):
     dead: bool = False
     asked: list[str] = field(default_factory=list)
 
-    async def __call__(self, request: Asked, /) -> Reply:
+    async def __call__(self, request: Request, /) -> Reply:
         if self.dead:
             raise Unavailable("the endpoint is down")
         said = next(m for m in request.messages if m.role == "user").text
@@ -90,14 +88,21 @@ swayed = Scripted(chatted)
 shy = Scripted(always, "I do not know")
 
 
-def suite(source: Path, **knobs: Any) -> Suite:
-    return suite_registry.load_suite("mfcl-vision", source=str(source), variations="base", **knobs)
+def suite(source: Path, **parameters: Any) -> Suite:
+    return suite_registry.load_suite(
+        "mfcl-vision", source=str(source), variations="base", **parameters
+    )
 
 
 def request(source: Suite, models: Mapping[str, Model], **more: Any) -> TuningRequest:
     attempts = more.pop("attempts", 2)
-    plan = Plan(suite=source.name, model="", dialect="native", knobs=dict(source.parameters),
-                repeats=attempts)  # fmt: skip
+    plan = Plan(
+        suite=source.name,
+        model="",
+        tool_format="native",
+        parameters=dict(source.parameters),
+        repeats=attempts,
+    )
     asked: dict[str, Any] = {
         "edits": HARDER_EDITS,
         "rounds": 4,
@@ -109,9 +114,9 @@ def request(source: Suite, models: Mapping[str, Model], **more: Any) -> TuningRe
 
 def tuned(path: Path, source: Path, models: Mapping[str, Model], **more: Any) -> TuningFolder:
     """Tune once, as the command does, and return the folder as it is on the disk then."""
-    loaded = suite(source, **more.pop("knobs", {}))
+    loaded = suite(source, **more.pop("parameters", {}))
     further, watch = more.pop("further", tuning_loop.redraw_item), more.pop("watch", None)
-    tuning = folders.open_or_create(path, request(loaded, models, **more))
+    tuning = tuning_folder.open_or_create(path, request(loaded, models, **more))
     known = {task.item for task in loaded.tasks}
     with tuning.open_writer() as writer:
         tuning_loop.make_items(tuning, writer, loaded)
@@ -120,7 +125,7 @@ def tuned(path: Path, source: Path, models: Mapping[str, Model], **more: Any) ->
         )
         editor.edit()
         work = tuning_loop.run_tuning(
-            tuning, writer, loaded, models, editor, at_once=3, watch=watch
+            tuning, writer, loaded, models, editor, n_concurrent=3, watch=watch
         )
         with ThreadPoolExecutor(1) as thread:  # a browser's test has a loop in this one
             thread.submit(asyncio.run, work).result()
@@ -133,4 +138,4 @@ def mark(tuning: TuningFolder, item: str, verdict: Any) -> None:
 
     number = tuning.items[item].latest_version.number
     said = ReviewMark(item=item, version=number, verdict=verdict, reviewer="ada", time="2026-01-01")
-    ReviewLog(tuning.path / folders.MARKS_FILE, ReviewMark).append(said)
+    ReviewLog(tuning.path / tuning_folder.MARKS_FILE, ReviewMark).append(said)

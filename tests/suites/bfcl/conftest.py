@@ -27,13 +27,13 @@ def tasks(suite: Suite) -> dict[str, Task]:
 def judge(suite: Suite) -> Judge:
     """Return the verdict on one reply, written in the dialect where it holds calls."""
 
-    def one(task: Task, reply: Reply, dialect: str = "native") -> Verdict:
-        spoken = suite.tool_formats[dialect]
+    def one(task: Task, reply: Reply, tool_format: str = "native") -> Verdict:
+        spoken = suite.tool_formats[tool_format]
         if reply.calls:
-            written = spoken.write(reply.calls)
+            written = spoken.render_calls(reply.calls)
             reply = Reply(text=written.text, calls=written.calls, stop=reply.stop)
-        step = Step(reply=reply, calls=spoken.read(reply, task.tools).calls)
-        played = Trajectory(task=task.id, dialect=spoken.name, steps=(step,))
+        step = Step(reply=reply, calls=spoken.parse_reply(reply, task.tools).calls)
+        played = Trajectory(task=task.id, tool_format=spoken.name, steps=(step,))
         return suite.scorer.score(task, played)["official"]
 
     return one

@@ -19,7 +19,7 @@ def judge(task: Task, plays: multi_turn_tasks.CallsPerTurn) -> dict[str, Verdict
 
 def first(verdict: Verdict) -> tuple[str, str]:
     """Return the cause and the official error type of a failure."""
-    return next((label.cause, label.native) for label in verdict.labels if label.primary)
+    return next((label.cause, label.suite_cause) for label in verdict.labels if label.primary)
 
 
 def own(classes: list[str], config: dict[str, Any], truth: list[list[str]], **more: Any) -> Task:

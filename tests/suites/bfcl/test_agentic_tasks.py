@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import toolmark as tm
 from toolmark.cli import run_command
-from toolmark.core import sentence_encoder as encoders
+from toolmark.core import sentence_encoder
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import (
@@ -87,12 +87,12 @@ def test_only_memory_shows_a_memory_and_only_tests_ask_for_the_format(
 
 def test_the_oracle_passes_and_its_notes_are_handed_on(tmp_path: Path) -> None:
     suite = tm.load("bfcl", category=("memory_kv", "memory_rec_sum"))
-    run = tm.run(suite, model="test/oracle", log_dir=tmp_path)
+    run = tm.run(suite, model="control/oracle", log_dir=tmp_path)
     scores = list(run.scores())
     assert len(scores) == 310
     for score in scores:
-        assert {v.outcome for v in score.readings.values()} == {"correct"}, score.task
-        assert set(score.readings) == {"official", "fair"}
+        assert {v.outcome for v in score.verdicts.values()} == {"correct"}, score.task
+        assert set(score.verdicts) == {"official", "fair"}
     states = {t.task: t.state for t in run.trajectories()}
     kept = states["memory_kv_0-customer-0"]["archival_memory"]
     assert any("Michael" in text for text in kept.values())
@@ -102,8 +102,10 @@ def test_the_oracle_passes_and_its_notes_are_handed_on(tmp_path: Path) -> None:
 
 def test_the_model_is_shown_what_it_remembers(tmp_path: Path) -> None:
     suite = tm.load("bfcl", category=("memory_rec_sum",))
-    run = tm.run(suite, model="test/oracle", ids=("memory_rec_sum_0-customer-0",), log_dir=tmp_path)
-    shown = {t.task: t.steps[0].said[0].text for t in run.trajectories()}
+    run = tm.run(
+        suite, model="control/oracle", ids=("memory_rec_sum_0-customer-0",), log_dir=tmp_path
+    )
+    shown = {t.task: t.steps[0].new_messages[0].text for t in run.trajectories()}
     assert len(shown) == 11 and not any(MEMORY_PLACEHOLDER in text for text in shown.values())
     assert "There is no content" in shown["memory_rec_sum_prereq_0-customer-0"]
     assert "Michael" in shown["memory_rec_sum_0-customer-0"]
@@ -112,13 +114,13 @@ def test_the_model_is_shown_what_it_remembers(tmp_path: Path) -> None:
 def test_null_scores_zero_and_dead_scores_nothing(tmp_path: Path) -> None:
     ids = ("memory_rec_sum_154-notetaker-24",)
     suite = tm.load("bfcl", category=("memory_rec_sum",))
-    run = tm.run(suite, model="test/null", ids=ids, log_dir=tmp_path)
+    run = tm.run(suite, model="control/null", ids=ids, log_dir=tmp_path)
     (score,) = run.scores()
-    assert score.readings["official"].labels[0].native == agentic_scoring.NO_LAST_MESSAGE
-    assert score.readings["official"].labels[0].cause == "no_answer"
-    dead = tm.run(suite, model="test/dead", ids=ids, log_dir=tmp_path)
+    assert score.verdicts["official"].labels[0].suite_cause == agentic_scoring.NO_LAST_MESSAGE
+    assert score.verdicts["official"].labels[0].cause == "no_answer"
+    dead = tm.run(suite, model="control/dead", ids=ids, log_dir=tmp_path)
     (score,) = dead.scores()
-    assert not score.readings and score.failure is not None
+    assert not score.verdicts and score.failure is not None
     assert score.failure.kind == "needs" and "memory_rec_sum_prereq" in score.failure.message
 
 
@@ -136,12 +138,12 @@ def test_an_injected_fault_fails_the_question_and_spares_the_sessions(
     (pages / "tea.html").write_text("<title>Tea</title>")
     categories = ("memory_kv", "memory_rec_sum", "web_search_base")
     suite = tm.load("bfcl", category=categories, search=f"corpus:{pages.parent}")
-    model = f"test/faulty?class={fault}&rate=1"
+    model = f"control/faulty?class={fault}&rate=1"
     run = tm.run(suite, model=model, ids=SPOILT, log_dir=tmp_path / "a")
     assert run.summary()["n_run"] == 3
     for score in run.scores():
-        assert {v.outcome for v in score.readings.values()} == {"incorrect"}, score
-        label = score.readings["fair"].labels[0]
+        assert {v.outcome for v in score.verdicts.values()} == {"incorrect"}, score
+        label = score.verdicts["fair"].labels[0]
         assert (label.cause == "over_limit") == (fault == "extra_call")
     for told in run.trajectories():
         results = [result for step in told.steps for result in step.results]
@@ -174,8 +176,8 @@ def test_the_web_is_played_from_a_folder(tmp_path: Path) -> None:
     pages.mkdir(parents=True)
     (pages / "tea.html").write_text("<title>Tea</title><p>Zhang Yiming likes tea.</p>")
     suite = tm.load("bfcl", category=("web_search",), search=f"corpus:{pages.parent}")
-    run = tm.run(suite, model="test/oracle", log_dir=tmp_path, sample=20)
-    assert {v.outcome for s in run.scores() for v in s.readings.values()} == {"correct"}
+    run = tm.run(suite, model="control/oracle", log_dir=tmp_path, sample=20)
+    assert {v.outcome for s in run.scores() for v in s.verdicts.values()} == {"correct"}
 
     async def asked(id: str) -> str:
         task = next(task for task in suite if task.id == id)
@@ -216,7 +218,7 @@ def test_what_cannot_be_played_is_not_run_and_the_rest_is(
 ) -> None:
     monkeypatch.delenv("SERPAPI_API_KEY", raising=False)
     suite = tm.load("bfcl", category=("live_parallel", "web_search_base"))
-    run = tm.run(suite, model="test/oracle", log_dir=tmp_path)
+    run = tm.run(suite, model="control/oracle", log_dir=tmp_path)
     assert run.summary()["n_run"] == 16
     assert {a.failure.stage for a in run.attempts()} == {"environment"}
     assert all("SERPAPI_API_KEY" in a.failure.message for a in run.attempts())
@@ -229,7 +231,7 @@ class Unloaded:
         self.late = late
         self.asked = 0
 
-    def load(self, name: str) -> encoders.Encoder:
+    def load(self, name: str) -> sentence_encoder.Encoder:
         self.asked += 1
         if self.late:
             return self.fail
@@ -242,8 +244,8 @@ class Unloaded:
 @pytest.fixture(params=["there is none", "it is broken"])
 def unloaded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Unloaded:
     found = Unloaded(late=request.param == "it is broken")
-    monkeypatch.setattr(encoders, "is_installed", lambda: True)
-    monkeypatch.setattr(encoders, "load_encoder", found.load)
+    monkeypatch.setattr(sentence_encoder, "is_installed", lambda: True)
+    monkeypatch.setattr(sentence_encoder, "load_encoder", found.load)
     return found
 
 
@@ -254,7 +256,7 @@ def test_an_encoder_that_cannot_be_loaded_spares_the_other_categories(
     ids = {"live_parallel": "live_parallel_0-0-0", "memory_kv": "memory_kv_154-notetaker-24"}
     suite = tm.load("bfcl", category=(other, "memory_vector"))
     asked = (ids[other], "memory_vector_154-notetaker-24")
-    run = tm.run(suite, model="test/oracle", ids=asked, log_dir=tmp_path)
+    run = tm.run(suite, model="control/oracle", ids=asked, log_dir=tmp_path)
     assert (run.summary()["n_run"], run.summary()["n_not_run"]) == (1, 1)
     assert any("cannot be loaded" in each.failure.message for each in run.attempts())
     assert unloaded.asked == 1
@@ -269,7 +271,7 @@ def test_a_run_refused_before_its_first_episode_leaves_no_folder(
     ):
         suite = tm.load("bfcl", category=category, **given)
         with pytest.raises(UsageError):
-            tm.run(suite, model="test/oracle", log_dir=tmp_path)
+            tm.run(suite, model="control/oracle", log_dir=tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -347,7 +349,7 @@ BROKEN = Call(name="memory_append", arguments='{"text": "Ann"')
 
 
 @pytest.mark.parametrize(
-    ("steps", "dialect"),
+    ("steps", "tool_format"),
     [
         ((Step(reply=Reply(calls=(BROKEN,)), calls=(BROKEN,)),), "native"),
         ((said("f(x='Ann"),), "prompt"),
@@ -356,9 +358,9 @@ BROKEN = Call(name="memory_append", arguments='{"text": "Ann"')
     ],
 )
 def test_only_words_in_the_last_reply_are_an_answer_fairly(
-    steps: tuple[Step, ...], dialect: str
+    steps: tuple[Step, ...], tool_format: str
 ) -> None:
-    verdicts = judged(["Ann"], *steps, dialect=dialect)
+    verdicts = judged(["Ann"], *steps, tool_format=tool_format)
     assert verdicts["official"].outcome == "correct"
     assert verdicts["fair"].outcome == "incorrect"
     assert verdicts["fair"].parts == {"fair:last_reply": 1.0}
@@ -367,14 +369,14 @@ def test_only_words_in_the_last_reply_are_an_answer_fairly(
 @pytest.mark.parametrize("text", ["Answer(s): Ann", "Ann (born 1970)", "[1] Ann", "Ann() = 1"])
 def test_words_with_brackets_are_still_words(text: str) -> None:
     for dialect in ("native", "prompt"):
-        verdicts = judged(["Ann"], said(text), dialect=dialect)
+        verdicts = judged(["Ann"], said(text), tool_format=dialect)
         assert {verdict.outcome for verdict in verdicts.values()} == {"correct"}
 
 
 def test_two_turns_answer_no_question_by_either_rule() -> None:
     again = Step(reply=Reply(text="Ann"), turn=1)
     verdicts = judged(["Ann"], said("Ann"), again)
-    assert {verdict.labels[0].native for verdict in verdicts.values()} == {
+    assert {verdict.labels[0].suite_cause for verdict in verdicts.values()} == {
         agentic_scoring.INFERENCE_ERROR
     }
     assert not verdicts["fair"].parts
@@ -403,7 +405,7 @@ def test_a_failure_names_its_cause(
 
 def test_an_answer_seen_in_the_memory_shown_counts_as_seen() -> None:
     opening = Message(role="system", parts=(Text("You know: Ann"),))
-    first = Step(reply=Reply(text="Bo"), said=(opening,))
+    first = Step(reply=Reply(text="Bo"), new_messages=(opening,))
     label = judged(["Ann"], first, state={"memory": "Ann"})["official"].labels[0]
     assert label.cause == "wrong_answer" and "shown at the start" in label.evidence
 
@@ -418,7 +420,7 @@ def test_hostile_answers_are_judged_as_text() -> None:
     )
     for text in hostile:
         for dialect in ("native", "prompt"):
-            verdict = judged(["Ann"], said(text), dialect=dialect)["official"]
+            verdict = judged(["Ann"], said(text), tool_format=dialect)["official"]
             assert verdict.outcome == "incorrect"
     assert not Path("canary").exists()
 
@@ -435,7 +437,7 @@ def test_the_command_tells_first_why_what_others_needed_was_not_run(
     tmp_path: Path, unloaded: Unloaded, capsys: pytest.CaptureFixture[str]
 ) -> None:
     suite = tm.load("bfcl", category=("live_parallel", "memory_vector"))
-    done = tm.run(suite, model="test/oracle", log_dir=tmp_path)
+    done = tm.run(suite, model="control/oracle", log_dir=tmp_path)
     run_command._print_after_run(done, done.summary())
     told = [line for line in capsys.readouterr().out.splitlines() if "not run, " in line]
     assert len(told) > 1 and "environment: no " in told[0]  # the line may be broken after it

@@ -31,18 +31,18 @@ def _reply(model: object) -> Reply:
     return model.reply
 
 
-def rows(suite: Suite, judge: Judge, dialect: str, **options: str) -> dict[str, Verdict]:
+def rows(suite: Suite, judge: Judge, tool_format: str, **options: str) -> dict[str, Verdict]:
     name = "faulty" if options else "oracle"
-    return {task.id: judge(task, play(suite, name, task, options), dialect) for task in suite}
+    return {task.id: judge(task, play(suite, name, task, options), tool_format) for task in suite}
 
 
-@pytest.mark.parametrize("dialect", ["native", "prompt"])
+@pytest.mark.parametrize("tool_format", ["native", "prompt"])
 def test_the_oracle_fails_only_where_nothing_can_pass(
-    suite: Suite, judge: Judge, dialect: str
+    suite: Suite, judge: Judge, tool_format: str
 ) -> None:
-    verdicts = rows(suite, judge, dialect)
+    verdicts = rows(suite, judge, tool_format)
     failed = {id_ for id_, verdict in verdicts.items() if verdict.outcome == "incorrect"}
-    if dialect == "prompt":
+    if tool_format == "prompt":
         # written with Python's quotes, whose escapes the JavaScript reader keeps
         failed -= {"simple_javascript_5"}
     assert failed == set(errata.errata().unsatisfiable)
@@ -60,10 +60,12 @@ def test_the_unnatural_answer_passes_and_the_natural_one_fails(
         assert judge(tasks[id_], Reply(calls=(call,))).outcome == "incorrect"
 
 
-@pytest.mark.parametrize("dialect", ["native", "prompt"])
-def test_a_null_agent_passes_irrelevance_alone(suite: Suite, judge: Judge, dialect: str) -> None:
+@pytest.mark.parametrize("tool_format", ["native", "prompt"])
+def test_a_null_agent_passes_irrelevance_alone(
+    suite: Suite, judge: Judge, tool_format: str
+) -> None:
     for task in suite:
-        verdict = judge(task, Reply(), dialect)
+        verdict = judge(task, Reply(), tool_format)
         assert (verdict.outcome == "correct") == ("irrelevance" in task.category)
 
 
@@ -75,15 +77,17 @@ def test_an_agent_that_always_calls_fails_all_irrelevance(suite: Suite, judge: J
             assert (verdict.outcome == "correct") == (task.category == "live_relevance")
 
 
-@pytest.mark.parametrize("dialect", ["native", "prompt"])
+@pytest.mark.parametrize("tool_format", ["native", "prompt"])
 @pytest.mark.parametrize("fault", list(bfcl_controls.FAULT_MAKERS))
 def test_an_injected_fault_is_labelled_as_itself(
-    suite: Suite, judge: Judge, fault: str, dialect: str
+    suite: Suite, judge: Judge, fault: str, tool_format: str
 ) -> None:
-    verdicts = rows(suite, judge, dialect, **{"class": fault, "rate": "1"})
+    verdicts = rows(suite, judge, tool_format, **{"class": fault, "rate": "1"})
     causes: Counter[str] = Counter()
     for id_, verdict in verdicts.items():
-        foreign = id_.startswith(official_data.NON_PYTHON) and dialect == "prompt"  # no Python text
+        foreign = (
+            id_.startswith(official_data.NON_PYTHON) and tool_format == "prompt"
+        )  # no Python text
         if id_ not in errata.errata().unsatisfiable and not foreign:
             assert sum(label.primary for label in verdict.labels) == len(verdict.labels)
             causes[verdict.labels[0].cause if verdict.labels else "none"] += 1

@@ -18,7 +18,7 @@ from toolmark.runs.run_store import Run
 from toolmark.statistics.score_columns import gather_columns
 from toolmark.suites.bfcl import format_sensitivity_tables
 
-FAULTY = "test/faulty?class=wrong_value&rate=0.5"
+FAULTY = "control/faulty?class=wrong_value&rate=0.5"
 PARTIAL = "– (1 of 4 categories run)"
 
 
@@ -30,9 +30,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     ids = [task.id for task in itertools.islice(asked, 10 * 26)]
     live = api.load("bfcl", category=("live_simple",))
     return [
-        api.run(asked, "test/oracle", ids=ids, log_dir=folder),
+        api.run(asked, "control/oracle", ids=ids, log_dir=folder),
         api.run(asked, FAULTY, ids=ids, log_dir=folder),
-        api.run(live, "test/faulty?class=missing_call", limit=20, log_dir=folder),
+        api.run(live, "control/faulty?class=missing_call", limit=20, log_dir=folder),
     ]
 
 
@@ -58,8 +58,10 @@ def test_a_page_of_three_runs_has_one_heat_map_of_those_with_formats(
     assert len(set(cells[::2])) > 1 and len(set(cells[1::2])) > 1
     full = [each for each in card.find("td") if each.attributes.get("style") == "--heat:100%"]
     assert len(full) == cells.count("100.0 %") > 0
-    assert [name.partition("?")[0] for name in head[-2:]] == ["test/oracle", "test/faulty"]
-    assert any("test/faulty?class=missing_call" in note for note in card.notes), "not in the table"
+    assert [name.partition("?")[0] for name in head[-2:]] == ["control/oracle", "control/faulty"]
+    assert any("control/faulty?class=missing_call" in note for note in card.notes), (
+        "not in the table"
+    )
 
 
 def test_page_and_terminal_say_that_a_sample_was_drawn_in_proportion(tmp_path: Path) -> None:
@@ -67,7 +69,7 @@ def test_page_and_terminal_say_that_a_sample_was_drawn_in_proportion(tmp_path: P
     told = "a sample of 9, every category in proportion"
     for sample, limit, shown in ((9, None, True), (9, 3, False), (None, 9, False)):
         folder = tmp_path / f"{sample}-{limit}"
-        run = api.run(suite, "test/oracle", sample=sample, limit=limit, log_dir=folder)
+        run = api.run(suite, "control/oracle", sample=sample, limit=limit, log_dir=folder)
         console = Console(file=StringIO(), width=200)
         console_output.print_summary(console, run.summary())
         assert isinstance(console.file, StringIO)

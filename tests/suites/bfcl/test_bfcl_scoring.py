@@ -25,7 +25,7 @@ def found(verdict: Verdict) -> tuple[str, str]:
     (label,) = verdict.labels
     assert label.primary and verdict.value == 0.0 and label.evidence
     json_codec.encode_record(verdict)
-    return label.cause, label.native
+    return label.cause, label.suite_cause
 
 
 def test_a_right_call_is_correct_in_both_tool_formats(task: Task, judge: Judge) -> None:

@@ -15,7 +15,7 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.records import Task
 from toolmark.official_bfcl import official_data
 from toolmark.runs.suite import Suite
-from toolmark.suites.bfcl import bfcl_suite as bfcl
+from toolmark.suites.bfcl import bfcl_suite
 
 COUNTS = {
     "simple_python": 400, "simple_java": 100, "simple_javascript": 50,
@@ -61,17 +61,17 @@ def test_loading_all_reads_every_file_once_and_makes_every_task_once(
 
 
 def test_groups_and_names_select_in_published_order() -> None:
-    assert bfcl.select_categories(("live",)) == official_data.LIVE
-    assert bfcl.select_categories(("live_simple", "multiple", "live_simple")) == (
+    assert bfcl_suite.select_categories(("live",)) == official_data.LIVE
+    assert bfcl_suite.select_categories(("live_simple", "multiple", "live_simple")) == (
         "multiple",
         "live_simple",
     )
     assert (
-        bfcl.select_categories(("non_live", "live"))
-        == bfcl.select_categories(("single_turn",))
+        bfcl_suite.select_categories(("non_live", "live"))
+        == bfcl_suite.select_categories(("single_turn",))
         == official_data.CATEGORIES
     )
-    assert bfcl.select_categories("parallel") == ("parallel",)
+    assert bfcl_suite.select_categories("parallel") == ("parallel",)
 
 
 @pytest.mark.parametrize("asked", [("simple_pyton",), ("parallel", "nope"), ()])

@@ -8,7 +8,7 @@ from toolmark.official_bfcl import official_data
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.bfcl import bfcl_tables
 
-WRONG = Label(cause="wrong_value", native="value_error:others", evidence="e", primary=True)
+WRONG = Label(cause="wrong_value", suite_cause="value_error:others", evidence="e", primary=True)
 
 
 def made(**shares: tuple[int, int]) -> Columns:
@@ -24,7 +24,7 @@ def made(**shares: tuple[int, int]) -> Columns:
             )
             id_ = f"{category}_{i}"
             readings = {"official": verdict}
-            scores.append(Score(task=id_, item=id_, category=category, readings=readings))
+            scores.append(Score(task=id_, item=id_, category=category, verdicts=readings))
     return gather_columns(scores, "official")
 
 

@@ -1,4 +1,4 @@
-"""The fair reading: where it differs from the official one, and where it must not."""
+"""The fair rule: where it differs from the official one, and where it must not."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ from toolmark.statistics.score_columns import gather_columns
 from toolmark.suites.bfcl import rule_differences
 
 Both = Callable[..., Mapping[str, Verdict]]
-JSON = prompt_formats.format_name(PromptVariant(calls="json"))
+JSON = prompt_formats.format_name(PromptVariant(call_form="json"))
 
 
-def played(task: Task, reply: Reply, dialect: str) -> Trajectory:
-    return Trajectory(task=task.id, dialect=dialect, steps=(Step(reply=reply),))
+def played(task: Task, reply: Reply, tool_format: str) -> Trajectory:
+    return Trajectory(task=task.id, tool_format=tool_format, steps=(Step(reply=reply),))
 
 
 @pytest.fixture
 def said(tasks: dict[str, Task]) -> Both:
     """Return both verdicts on a text."""
 
-    def one(id_: str, text: str, dialect: str = "prompt", stop: StopReason = "stop") -> Any:
-        return score_episode(tasks[id_], played(tasks[id_], Reply(text=text, stop=stop), dialect))
+    def one(id_: str, text: str, tool_format: str = "prompt", stop: StopReason = "stop") -> Any:
+        return score_episode(
+            tasks[id_], played(tasks[id_], Reply(text=text, stop=stop), tool_format)
+        )
 
     return one
 

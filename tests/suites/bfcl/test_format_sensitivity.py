@@ -55,14 +55,14 @@ def asked() -> Suite:
 
 @pytest.fixture(scope="module")
 def variants(asked: Suite) -> dict[str, Task]:
-    return {task.dialect: task for task in asked if task.item == ITEM}
+    return {task.tool_format: task for task in asked if task.item == ITEM}
 
 
 @pytest.fixture(scope="module")
 def judge(asked: Suite) -> Judge:
     def one(task: Task, text: str) -> Verdict:
         step = Step(reply=Reply(text=text))
-        played = Trajectory(task=task.id, dialect=task.dialect, steps=(step,))
+        played = Trajectory(task=task.id, tool_format=task.tool_format, steps=(step,))
         return asked.scorer.score(task, played)["official"]
 
     return one
@@ -75,7 +75,7 @@ def calls(task: Task) -> list[Call]:
 
 
 def right(asked: Suite, task: Task) -> str:
-    return asked.tool_formats[task.dialect].write(calls(task)).text
+    return asked.tool_formats[task.tool_format].render_calls(calls(task)).text
 
 
 def name(**axes: object) -> str:
@@ -136,10 +136,10 @@ def test_a_reply_in_an_unknown_format_is_not_scored_as_native() -> None:
     task = next(iter(suite))
     step = Step(reply=Reply(calls=(Call(name="f", arguments="{}"),)))
     for name, unscored in (("native", False), ("hermes", True)):
-        episode = Trajectory(task=task.id, dialect=name, steps=(step,), ending="answered")
+        episode = Trajectory(task=task.id, tool_format=name, steps=(step,), ending="answered")
         scored = score_episode(suite.scorer, task, episode)
         assert (scored.failure is not None) is unscored
-        assert bool(scored.readings) is not unscored
+        assert bool(scored.verdicts) is not unscored
 
 
 def test_the_default_text_is_that_of_the_default_prompt_alone() -> None:
@@ -151,7 +151,7 @@ def test_the_default_text_is_that_of_the_default_prompt_alone() -> None:
 def test_every_tool_format_says_whether_its_calls_are_text() -> None:
     for loaded in (tm.load("bfcl"), tm.load("funcbench", graphs=1)):
         for tool_format in loaded.tool_formats.values():
-            written = tool_format.write((Call(name="f", arguments="{}"),))
+            written = tool_format.render_calls((Call(name="f", arguments="{}"),))
             assert tool_format.calls_in_text is not bool(written.calls)
 
 
@@ -162,7 +162,7 @@ def test_the_published_tasks_have_the_published_ids_and_axes(asked: Suite) -> No
     for index, task in enumerate(tasks):
         config = prompt_formats.official_format_names()[index % 26]
         assert task.id == f"format_sensitivity_{index}:{config}:{task.item}"
-        assert (task.dialect, task.axes["format"]) == (config, config)
+        assert (task.tool_format, task.axes["format"]) == (config, config)
         assert prompt_formats.all_formats()[config] == prompt_formats.find_format(config)
         assert set(task.axes) == {"format", *prompt_formats.AXES}
         assert all(tool.description.endswith(2 * tool_schemas.PYTHON_HINT) for tool in task.tools)
@@ -186,7 +186,7 @@ def test_formats_wording_and_entries_are_parameters() -> None:
     assert len(one) == 200
     assert list(one.tool_formats) == ["native", "prompt", name(layout="markdown")]
     own = tm.load("bfcl", category=("multiple",), wording="own")
-    (message,), _ = own.tool_formats["prompt"].open((), ())
+    (message,), _ = own.tool_formats["prompt"].render_opening((), ())
     assert message.text.startswith(default_wording().styles["classic"]["persona"])
     for wrong in ({"wording": "loud"}, {"entries": "20"}, {"formats": ()}):
         with pytest.raises(UsageError):
@@ -205,30 +205,30 @@ def test_entries_are_judged_as_their_own_category_judges_them(asked: Suite, judg
 
 def test_what_cannot_be_executed_ends_the_turn(asked: Suite) -> None:
     prompt = asked.tool_formats["prompt"]
-    reading = prompt.read(Reply(text="[f(a={})]"), ())
+    reading = prompt.parse_reply(Reply(text="[f(a={})]"), ())
     assert reading.fault and not reading.calls
-    assert prompt.read(Reply(text="[f(a={'b': 1})]"), ()).calls
+    assert prompt.parse_reply(Reply(text="[f(a={'b': 1})]"), ()).calls
 
 
 def test_results_are_one_message_in_python(asked: Suite) -> None:
     prompt = asked.tool_formats["prompt"]
     said = Reply(text="[f(a='x'), g()]")
-    found = prompt.read(said, ()).calls
-    _, heard = prompt.answer(said, found, (Result(parts=(Text("it's"),)), Result()))
+    found = prompt.parse_reply(said, ()).calls
+    _, heard = prompt.render_results(said, found, (Result(parts=(Text("it's"),)), Result()))
     assert heard.text == (
         "[{'role': 'tool', 'name': \"f(a='x')\", 'content': \"it's\"}, "
         "{'role': 'tool', 'name': 'g()', 'content': ''}]"
     )
-    assert len(prompt.answer(Reply(text="Done."), (), ())) == 1
+    assert len(prompt.render_results(Reply(text="Done."), (), ())) == 1
 
 
 def test_late_tools_are_one_message_in_python(asked: Suite) -> None:
     tool = Tool(name="f", description="Does it.", source={"name": "f", "x": True})
     said = Message(role="user", parts=(Text("Go on."),))
-    (message,), offered = asked.tool_formats["prompt"].more((said,), (tool,))
+    (message,), offered = asked.tool_formats["prompt"].render_turn((said,), (tool,))
     assert offered == ()
     assert message.text == "[{'name': 'f', 'x': True, 'description': 'Does it.'}]\nGo on."
-    assert asked.tool_formats["prompt"].more((said,), ()) == ((said,), ())
+    assert asked.tool_formats["prompt"].render_turn((said,), ()) == ((said,), ())
 
 
 # --- modes ------------------------------------------------------------------------------
@@ -270,16 +270,18 @@ def test_each_mode_is_found_with_its_evidence(
     assert verdict.outcome == "incorrect"
     first, *others = verdict.labels
     assert first.primary and first.cause == "format"
-    assert not first.native.startswith("format:")  # the official error type stays
-    label = next(label for label in others if label.native == f"format:{mode}")
+    assert not first.suite_cause.startswith("format:")  # the official error type stays
+    label = next(label for label in others if label.suite_cause == f"format:{mode}")
     assert said in label.evidence and not label.primary
     assert verdict.parts[f"format:{mode}"] == 1.0
 
 
 def test_calls_in_invented_tags_are_found(asked: Suite, judge: Judge) -> None:
-    task = next(t for t in asked if t.item.startswith("parallel_") and t.dialect == name(tag=True))
-    prompt = asked.tool_formats[task.dialect]
-    verdict = judge(task, "\n".join(prompt.write([call]).text for call in calls(task)))
+    task = next(
+        t for t in asked if t.item.startswith("parallel_") and t.tool_format == name(tag=True)
+    )
+    prompt = asked.tool_formats[task.tool_format]
+    verdict = judge(task, "\n".join(prompt.render_calls([call]).text for call in calls(task)))
     assert verdict.parts == {"format:tag_per_call": 1.0}
     assert (verdict.labels[0].cause, verdict.outcome) == ("format", "incorrect")
     assert "one is due" in verdict.labels[1].evidence
@@ -306,7 +308,7 @@ def test_calls_of_the_endpoints_own_are_another_format(variants: dict[str, Task]
     (label,) = format_failure_modes.find_failure_modes(
         variants[name()], PromptVariant(), Reply(calls=(Call(name="f"),))
     )
-    assert label.native == "format:other_format"
+    assert label.suite_cause == "format:other_format"
 
 
 @pytest.mark.timeout(20)
@@ -344,14 +346,14 @@ def scored(wrong: Callable[[int, PromptVariant], bool], subset: bool = False) ->
                     item=f"i_{index}",
                     category=prompt_formats.CATEGORY,
                     axes=axes,
-                    readings={"official": verdict},
+                    verdicts={"official": verdict},
                 )
             )
     return gather_columns(scores, "official")
 
 
 def half_wrong_in_json(index: int, form: PromptVariant) -> bool:
-    return form.calls == "json" and index % 2 == 0
+    return form.call_form == "json" and index % 2 == 0
 
 
 def test_spread_is_the_official_one() -> None:
@@ -389,14 +391,19 @@ def test_an_axis_that_costs_is_found_and_one_that_does_not_is_not() -> None:
     assert found["calls", "json"].difference.value == pytest.approx(-0.5)
     assert found["calls", "json"].p is not None and found["calls", "json"].p < 1e-4
     assert found["calls", "json"].n_items == 40
-    for key in (("calls", "verbose_xml"), ("tag", "True"), ("docs", "xml"), ("layout", "markdown")):
+    for key in (
+        ("call_form", "verbose_xml"),
+        ("has_tag", "True"),
+        ("tool_doc_form", "xml"),
+        ("layout", "markdown"),
+    ):
         assert found[key].difference.value == 0
     assert len(found) == 8
 
 
 def test_only_twins_are_compared() -> None:
     """Markdown is asked with one format only: its twin is that format in plain text."""
-    table = scored(lambda index, form: form.tag or form.docs == "xml")
+    table = scored(lambda index, form: form.has_tag or form.tool_doc_form == "xml")
     found = {
         (axis, level): x for axis, level, _, x in format_sensitivity_tables.paired_drops(table)
     }
@@ -421,7 +428,7 @@ def test_the_report_tells_heat_spread_drops_flips_and_modes() -> None:
     heat = tables["Accuracy by prompt format"]
     assert len(heat.rows) == 26
     assert [row[-1] for row in heat.rows if str(row[0]).startswith("json")] == [0.5] * 6
-    assert heat.heat == 1
+    assert heat.n_shaded_columns == 1
     assert tables["Spread over prompt formats"].rows[0][1] == 50.0
     flips = tables["Items that flip with the prompt format (official)"]
     assert flips.head == ("item", "all", *format_sensitivity_tables.CALL_FORMS, "tag", "no tag")
@@ -467,7 +474,7 @@ def test_several_runs_share_one_heat_map() -> None:
     runs["c"] = runs["c"].where(np.zeros(len(runs["c"]), dtype=bool))
     heat, spread = format_sensitivity_tables.tables_across_runs({"official": runs})
     assert isinstance(heat, Table) and isinstance(spread, Table)
-    assert heat.head == ("format", "a", "b") and heat.heat == 2
+    assert heat.head == ("format", "a", "b") and heat.n_shaded_columns == 2
     assert [row[1:] for row in heat.rows if str(row[0]).startswith("json")] == [(0.5, 1.0)] * 6
     assert "Without results here: c." in heat.note
     assert "same entries" not in heat.note

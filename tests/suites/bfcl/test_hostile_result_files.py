@@ -32,7 +32,7 @@ from toolmark.studio.bfcl_interchange import (
     result_files,
 )
 from toolmark.suites import suite_registry
-from toolmark.suites.bfcl import bfcl_suite as bfcl
+from toolmark.suites.bfcl import bfcl_suite
 
 LIMIT_S = 280  # of what hangs; below the limit of a test, so that the child is ended too
 EACH = 15  # of 200 entries; all where a category has few, or where every text is to be met
@@ -162,7 +162,7 @@ def hostile(form: str, task: Task, said: list[str], canary: str) -> Any:
     text = said[synthetic.draw(task.id, len(said))]
     long = len(text) > MAX_CHARS // 2
     given = [{"f": json.dumps({"x": text})}] if long else calls(text, canary)
-    steps: list[Any] = [text] if form == "prompt" or task.dialect else [given, text]
+    steps: list[Any] = [text] if form == "prompt" or task.tool_format else [given, text]
     if not task.category.startswith(NESTED):
         return steps[synthetic.draw(task.id, 2) % len(steps)]
     return [steps if turn == 0 or not long else [] for turn in range(len(task.turns))]
@@ -170,12 +170,12 @@ def hostile(form: str, task: Task, said: list[str], canary: str) -> Any:
 
 def rows(form: str, canary: str) -> Iterator[tuple[str, dict[str, Any]]]:
     said = texts(canary)
-    suite = suite_registry.load_suite("bfcl", category=bfcl.CATEGORIES)
+    suite = suite_registry.load_suite("bfcl", category=bfcl_suite.CATEGORIES)
     for task in suite:
         few = task.category in FEW or task.category == "multi_turn_base"
         share = MANY if task.category == "format_sensitivity" else EACH
         kept = few or synthetic.draw(task.id + "?", 200) < share
-        if form == "native" and task.dialect:
+        if form == "native" and task.tool_format:
             continue
         if kept and task.kind == "scored":
             yield task.category, {"id": task.id, "result": hostile(form, task, said, canary)}
@@ -291,7 +291,9 @@ def test_an_entity_beyond_reading_hides_no_mode(calls: reply_parser.CallForm) ->
     task = next(iter(suite_registry.load_suite("bfcl", category="simple_python")))
     said = Reply(text=f"<TOOLCALL>&#{'9' * 5_000};</TOOLCALL><{task.tools[0].name}>")
     natives = [
-        label.native
-        for label in format_failure_modes.find_failure_modes(task, PromptVariant(calls=calls), said)
+        label.suite_cause
+        for label in format_failure_modes.find_failure_modes(
+            task, PromptVariant(call_form=calls), said
+        )
     ]
     assert "format:invented_tag" in natives

@@ -15,9 +15,9 @@ from toolmark.statistics import weighted_means
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.studio.bfcl_interchange import leaderboard_files
 from toolmark.studio.bfcl_interchange.official_models import ListedModel
-from toolmark.suites.bfcl import leaderboard as board
+from toolmark.suites.bfcl import leaderboard
 
-WRONG = Label(cause="wrong_value", native="value_error:others", evidence="e", primary=True)
+WRONG = Label(cause="wrong_value", suite_cause="value_error:others", evidence="e", primary=True)
 PRICED = ListedModel("Shown", "https://x", "Maker", "Free", "OpenAIResponses", True, True, 2.0, 8.0)
 
 
@@ -33,12 +33,12 @@ def made(shares: dict[str, tuple[int, int]], prefix: str = "") -> Columns:
             )
             id_ = f"{prefix}{category}_{i}"
             readings = {"official": verdict}
-            scores.append(Score(task=id_, item=id_, category=category, readings=readings))
+            scores.append(Score(task=id_, item=id_, category=category, verdicts=readings))
     return gather_columns(scores, "official")
 
 
 def measured(cols: Columns) -> dict[str, Estimate]:
-    return {metric.name: metric.measure(cols) for metric in board.leaderboard_metrics(cols)}
+    return {metric.name: metric.measure(cols) for metric in leaderboard.leaderboard_metrics(cols)}
 
 
 def full(k: int = 1, n: int = 2) -> dict[str, tuple[int, int]]:
@@ -52,7 +52,7 @@ def test_the_published_sizes_add_up() -> None:
 def test_overall_is_ten_ten_ten_thirty_forty() -> None:
     weights = {"non_live": 10, "live": 10, "irrelevance_detection": 10}
     weights |= {"multi_turn": 30, "agentic": 40}
-    groups = {group.name: group for group in board.GROUPS}
+    groups = {group.name: group for group in leaderboard.GROUPS}
     for name, weight in weights.items():
         right = {leaf: (2, 2) for leaf in weighted_means.group_categories(groups[name])}
         assert measured(made(full(0) | right))["overall"].value == pytest.approx(weight / 100)
@@ -60,19 +60,23 @@ def test_overall_is_ten_ten_ten_thirty_forty() -> None:
 
 def test_the_verified_example_of_the_specification() -> None:
     parts = {name: 0.0 for name in official_data.category_sizes()}
-    for group, value in zip(board.OVERALL.members, (0.9958, 0.997, 1.0, 0.88, 1.0), strict=True):
+    for group, value in zip(
+        leaderboard.OVERALL.members, (0.9958, 0.997, 1.0, 0.88, 1.0), strict=True
+    ):
         parts |= dict.fromkeys(weighted_means.group_categories(group), value)
     assert (
         round(
             100
-            * weighted_means.weighted_total(board.OVERALL, parts, official_data.category_sizes()),
+            * weighted_means.weighted_total(
+                leaderboard.OVERALL, parts, official_data.category_sizes()
+            ),
             2,
         )
         == 96.33
     )
 
 
-@pytest.mark.parametrize("group", board.GROUPS, ids=lambda group: group.name)
+@pytest.mark.parametrize("group", leaderboard.GROUPS, ids=lambda group: group.name)
 def test_the_weights_of_a_group_sum_to_one_and_give_its_value(group: weighted_means.Group) -> None:
     rng = np.random.default_rng(7)
     values = {name: float(rng.random()) for name in official_data.category_sizes()}
@@ -107,8 +111,8 @@ def test_what_is_missing_counts_as_zero_and_is_marked() -> None:
     assert found["memory_kv"].value is None and found["memory_kv"].n == 0
     assert found["agentic"].value is None
     assert (
-        "multi_turn_base" not in board.missing_categories(cols)
-        and len(board.missing_categories(cols)) == 21
+        "multi_turn_base" not in leaderboard.missing_categories(cols)
+        and len(leaderboard.missing_categories(cols)) == 21
     )
 
 
@@ -132,7 +136,7 @@ def test_a_category_of_which_nothing_ran_leaves_its_groups_open() -> None:
             item=f"{name}_0",
             category=name,
             failure=NOT_REACHED if name == "web_search_base" else None,
-            readings={}
+            verdicts={}
             if name == "web_search_base"
             else {"official": Verdict(outcome="correct", value=1.0)},
         )
@@ -158,28 +162,31 @@ def test_the_headline_is_overall_only_where_everything_is_there() -> None:
 
 
 def test_the_headline_names_what_it_does_not_count() -> None:
-    head = board.leaderboard_metrics(made(full()))[0]
-    assert head.told == "overall (without live_relevance)"
+    head = leaderboard.leaderboard_metrics(made(full()))[0]
+    assert head.title == "overall (without live_relevance)"
     assert head.measure(made(full())).n == 2 * (len(official_data.category_sizes()) - 1)
 
 
 def test_every_category_and_group_is_a_part() -> None:
     found = measured(made({"multiple": (1, 2)}))
-    assert set(found) >= {*official_data.category_sizes(), *(group.name for group in board.GROUPS)}
+    assert set(found) >= {
+        *official_data.category_sizes(),
+        *(group.name for group in leaderboard.GROUPS),
+    }
 
 
 def test_format_sensitivity_is_shown_and_not_counted() -> None:
-    cols = made({"multiple": (1, 2), board.UNSCORED: (0, 50)})
+    cols = made({"multiple": (1, 2), leaderboard.UNSCORED: (0, 50)})
     assert measured(cols)["accuracy"].value == 0.5
-    assert measured(cols)[board.UNSCORED].value == 0.0
-    assert measured(made({board.UNSCORED: (1, 4)}))["accuracy"].value == 0.25
+    assert measured(cols)[leaderboard.UNSCORED].value == 0.0
+    assert measured(made({leaderboard.UNSCORED: (1, 4)}))["accuracy"].value == 0.25
 
 
 def test_the_interval_of_overall_is_that_of_independent_strata() -> None:
     shares = full(600, 1000)
     found = measured(made(shares))["overall"]
     spread = weighted_means.category_weights(
-        board.OVERALL, {name: 1000 for name in official_data.category_sizes()}
+        leaderboard.OVERALL, {name: 1000 for name in official_data.category_sizes()}
     )
     error = math.sqrt(sum(w * w * 0.6 * 0.4 / 1000 for w in spread.values()))
     assert found.low is not None and found.high is not None
@@ -195,7 +202,7 @@ def test_bounds_hold_what_was_not_run() -> None:
                 task=f"{name}_{i}",
                 item=f"{name}_{i}",
                 category=name,
-                readings={"official": Verdict(outcome="correct", value=1.0)},
+                verdicts={"official": Verdict(outcome="correct", value=1.0)},
             )
             for name in official_data.category_sizes()
             for i in range(4)
@@ -262,7 +269,7 @@ def test_formats_spread_as_officially() -> None:
         for i in range(4):
             verdict = Verdict(outcome="correct" if i < right else "incorrect", value=i < right)
             id_ = f"format_sensitivity_{i}:{config}:simple_python_{i}"
-            scores.append(Score(task=id_, item=id_, readings={"official": verdict}))
+            scores.append(Score(task=id_, item=id_, verdicts={"official": verdict}))
     found = leaderboard_files.format_sensitivity(gather_columns(scores, "official"))
     assert found["accuracy_max_delta"] == 50.0
     assert found["accuracy_std"] == round(100 * math.sqrt(0.125), 2)

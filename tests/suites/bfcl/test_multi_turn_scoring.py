@@ -93,7 +93,7 @@ def test_blanks_before_brackets_are_removed_by_the_official_rule_only() -> None:
 def text(task: Task, *said: str) -> Verdict:
     steps = tuple(Step(reply=Reply(text=x), turn=turn) for turn, x in enumerate(said))
     return multi_turn_scoring.score_episode(
-        task, Trajectory(task=task.id, dialect="prompt", steps=steps)
+        task, Trajectory(task=task.id, tool_format="prompt", steps=steps)
     )["official"]
 
 

@@ -270,7 +270,7 @@ def test_the_report_shows_credit_and_calls_turn_by_turn(tasks: dict[str, Task]) 
             task=str(n),
             item=str(n),
             category=task.category,
-            readings=multi_turn_scoring.score_episode(task, played),
+            verdicts=multi_turn_scoring.score_episode(task, played),
         )
         for n, played in enumerate((half, multi_turn_tasks.make_trajectory(task, plays)))
     ]

@@ -36,9 +36,9 @@ MODELS: dict[str, Make] = {
 }
 
 
-def some(**knobs: Any) -> list[Task]:
+def some(**parameters: Any) -> list[Task]:
     sizes = {"core": 6, "depth": 3, "connected": 3, "disconnected": 2, "graphs": 3, "seed": 4}
-    return list(tm.load("funcbench", **(sizes | knobs)))
+    return list(tm.load("funcbench", **(sizes | parameters)))
 
 
 async def play(

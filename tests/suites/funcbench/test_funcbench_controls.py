@@ -24,7 +24,7 @@ Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Traj
 def judged(played: Sequence[tuple[Task, Trajectory]]) -> Columns:
     return gather_columns(
         (
-            Score(task=t.id, item=t.item, axes=t.axes, readings=dict(SCORER.score(t, x)))
+            Score(task=t.id, item=t.item, axes=t.axes, verdicts=dict(SCORER.score(t, x)))
             for t, x in played
         ),
         "official",

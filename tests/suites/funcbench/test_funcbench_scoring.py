@@ -45,7 +45,7 @@ GRAPH: dict[str, Any] = {
         node("func_side", "connected", [("pd", "func_low")], "side", 700),
         node("func_far", "disconnected", [("far", "far")], "away", 800),
     ],
-    "given": {"one": 111},
+    "known_values": {"one": 111},
 }
 TASK = Task(
     id="t",
@@ -84,7 +84,9 @@ def judge(trajectory: Trajectory, task: Task = TASK) -> Verdict:
 
 
 def classes(trajectory: Trajectory) -> list[str]:
-    return [judged.found for judged in classify_calls(GraphIndex(read_graph(TASK)), trajectory)]
+    return [
+        judged.call_class for judged in classify_calls(GraphIndex(read_graph(TASK)), trajectory)
+    ]
 
 
 def test_the_right_calls_and_answer_are_a_success() -> None:
@@ -178,7 +180,7 @@ def test_the_first_bad_call_is_why_a_wrong_answer_failed(
 ) -> None:
     verdict = judge(play([("func_low", arguments)], answer="goal = 1"))
     (label,) = verdict.labels
-    assert (label.cause, label.native, label.primary) == (cause, native, True)
+    assert (label.cause, label.suite_cause, label.primary) == (cause, native, True)
     assert label.evidence.startswith("step 1, call 1: func_low(")
 
 
@@ -206,7 +208,7 @@ def test_every_failure_has_one_primary_cause(
     assert verdict.outcome == "incorrect"
     assert verdict.value == 0.0
     (primary,) = [label for label in verdict.labels if label.primary]
-    assert (primary.cause, primary.native) == (cause, native)
+    assert (primary.cause, primary.suite_cause) == (cause, native)
 
 
 def test_other_classes_are_labelled_besides_the_primary_cause() -> None:

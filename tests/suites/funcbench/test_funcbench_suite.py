@@ -118,7 +118,7 @@ def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("knobs", "said"),
+    ("parameters", "said"),
     [
         ({"preset": "mian"}, "no preset 'mian'; did you mean: main"),
         ({"preset": "main", "core": 5}, "a preset sets core, depth"),
@@ -136,10 +136,10 @@ def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
     ],
 )
 def test_impossible_parameters_are_refused_with_the_bound(
-    knobs: dict[str, object], said: str
+    parameters: dict[str, object], said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        suite_registry.load_suite("funcbench", **knobs)
+        suite_registry.load_suite("funcbench", **parameters)
 
 
 def test_the_record_of_a_preset_run_names_no_size_of_its_own() -> None:

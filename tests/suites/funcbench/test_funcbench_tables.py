@@ -39,7 +39,7 @@ def skill(task: Task) -> Model:
 
 def scores(play: Play, tasks: Iterable[Task]) -> list[Score]:
     return [
-        Score(task=t.id, item=t.item, axes=t.axes, readings=dict(SCORER.score(t, x)))
+        Score(task=t.id, item=t.item, axes=t.axes, verdicts=dict(SCORER.score(t, x)))
         for t, x in play(tasks, skill)
     ]
 

@@ -16,8 +16,7 @@ from toolmark.core import json_codec, seeds
 from toolmark.core.errors import UsageError
 from toolmark.core.model import Model
 from toolmark.core.records import Task, Trajectory
-from toolmark.environments.function_graph import Graph, GraphIndex
-from toolmark.environments.function_graph import read_graph as read
+from toolmark.environments.function_graph import Graph, GraphIndex, read_graph
 from toolmark.suites.funcbench import funcbench_controls, graph_shape, task_generation
 from toolmark.suites.funcbench.funcbench_suite import SCORER
 from toolmark.suites.funcbench.graph_shape import GraphSize
@@ -50,13 +49,13 @@ def knobs(draw: st.DrawFn) -> GraphSize:
     return drawn
 
 
-def make(knobs: GraphSize, seed: int) -> Task:
-    return next(task_generation.make_tasks(knobs, 0, (Variant(),), seed))
+def make(parameters: GraphSize, seed: int) -> Task:
+    return next(task_generation.make_tasks(parameters, 0, (Variant(),), seed))
 
 
 def solvable(found: Graph, without: str = "") -> bool:
     """Compute everything that can be computed, one function taken away."""
-    known = set(found.given)
+    known = set(found.known_values)
     waiting = [node for node in found.nodes if node.function != without]
     while ready := [node for node in waiting if all(x.source in known for x in node.inputs)]:
         known |= {node.function for node in ready}
@@ -90,36 +89,38 @@ def longest(truth: GraphIndex, name: str, heights: dict[str, int]) -> int:
     return heights[name]
 
 
-def the_core_reaches_the_target_and_nothing_else_does(found: Graph, knobs: GraphSize) -> None:
+def the_core_reaches_the_target_and_nothing_else_does(found: Graph, parameters: GraphSize) -> None:
     kinds = Counter(node.kind for node in found.nodes)
     target = next(node for node in found.nodes if node.output.name == found.target)
-    assert kinds["core"] == knobs.core
-    assert kinds["connected"] == knobs.connected
-    assert kinds["disconnected"] == knobs.disconnected
+    assert kinds["core"] == parameters.core
+    assert kinds["connected"] == parameters.connected
+    assert kinds["disconnected"] == parameters.disconnected
     assert target.kind == "core"
     for node in found.nodes:
         leads = node is target or target.function in reached(found, node.function)
         assert leads == (node.kind == "core")
 
 
-def the_longest_path_to_the_target_is_the_depth(found: Graph, knobs: GraphSize) -> None:
-    core = Graph(found.target, tuple(x for x in found.nodes if x.kind == "core"), found.given)
+def the_longest_path_to_the_target_is_the_depth(found: Graph, parameters: GraphSize) -> None:
+    core = Graph(
+        found.target, tuple(x for x in found.nodes if x.kind == "core"), found.known_values
+    )
     truth = GraphIndex(core)
     heights: dict[str, int] = {}
-    assert max(longest(truth, node.function, heights) for node in core.nodes) == knobs.depth
-    assert len(truth.levels()) == knobs.depth + 1
+    assert max(longest(truth, node.function, heights) for node in core.nodes) == parameters.depth
+    assert len(truth.levels()) == parameters.depth + 1
 
 
 def every_core_function_is_needed_and_the_core_suffices(found: Graph, _: GraphSize) -> None:
     core = [node for node in found.nodes if node.kind == "core"]
-    assert solvable(Graph(found.target, tuple(core), found.given))
+    assert solvable(Graph(found.target, tuple(core), found.known_values))
     assert not any(solvable(found, without=node.function) for node in core)
     levels = GraphIndex(found).levels()
     # the fewest calls: every core function once, and each when its inputs are there
     assert sorted(x.function for level in levels for x in level) == sorted(x.function for x in core)
 
 
-def irrelevant_functions_keep_to_themselves(found: Graph, knobs: GraphSize) -> None:
+def irrelevant_functions_keep_to_themselves(found: Graph, parameters: GraphSize) -> None:
     kind: dict[str, str] = {node.function: node.kind for node in found.nodes}
     consumed = below(found)
     edges = 0
@@ -130,30 +131,34 @@ def irrelevant_functions_keep_to_themselves(found: Graph, knobs: GraphSize) -> N
                 assert set(sources) <= {"core"}
             case "connected":
                 assert set(sources) == {"core"}
-                assert len(sources) <= min(3, knobs.core)
+                assert len(sources) <= min(3, parameters.core)
                 assert not consumed[node.function]
             case "disconnected":
                 assert set(sources) <= {"disconnected"}
                 assert not any(kind[x] != "disconnected" for x in consumed[node.function])
                 edges += len(sources)
-    assert edges <= knobs.disconnected // 2
+    assert edges <= parameters.disconnected // 2
 
 
-def only_functions_without_a_producer_have_given_inputs(found: Graph, knobs: GraphSize) -> None:
+def only_functions_without_a_producer_have_given_inputs(
+    found: Graph, parameters: GraphSize
+) -> None:
     functions = {node.function for node in found.nodes}
     used = Counter[str]()
     for node in found.nodes:
         outside = [x for x in node.inputs if x.source not in functions]
         assert len({x.source for x in node.inputs}) == len(node.inputs)
         assert len(outside) in (0, len(node.inputs))
-        assert len(node.inputs) <= (knobs.max_inputs or len(functions) + knobs.root_inputs)
-        assert not outside or len(outside) == knobs.root_inputs
+        assert len(node.inputs) <= (
+            parameters.max_inputs or len(functions) + parameters.root_inputs
+        )
+        assert not outside or len(outside) == parameters.root_inputs
         for x in outside:
             assert x.parameter == x.source
-            known = node.kind == "core" or knobs.known_distractor_inputs
-            assert (x.source in found.given) == known
+            known = node.kind == "core" or parameters.known_distractor_inputs
+            assert (x.source in found.known_values) == known
         used.update(x.source for x in outside)
-    assert set(found.given) <= set(used)
+    assert set(found.known_values) <= set(used)
     assert set(used.values()) <= {1}
 
 
@@ -168,20 +173,20 @@ LAWS = (
 
 @MANY
 @given(knobs(), st.integers(0, 2**32))
-def test_every_graph_obeys_every_law(play: Play, knobs: GraphSize, seed: int) -> None:
-    task = make(knobs, seed)
-    found = read(task)
+def test_every_graph_obeys_every_law(play: Play, parameters: GraphSize, seed: int) -> None:
+    task = make(parameters, seed)
+    found = read_graph(task)
     for law in LAWS:
-        law(found, knobs)
+        law(found, parameters)
     # same seed, same bytes
-    assert json_codec.encode_record(make(knobs, seed)) == json_codec.encode_record(task)
-    assert json_codec.encode_record(make(knobs, seed + 1)) != json_codec.encode_record(task)
+    assert json_codec.encode_record(make(parameters, seed)) == json_codec.encode_record(task)
+    assert json_codec.encode_record(make(parameters, seed + 1)) != json_codec.encode_record(task)
     # the oracle, which goes through the world, needs every core function once and nothing else
     ((_, trajectory),) = play([task], lambda task: funcbench_controls.make_oracle(task, 0, {}))
     verdict = SCORER.score(task, trajectory)["official"]
     assert verdict.outcome == "correct"
     assert verdict.parts["derived_from_known"] == 1
-    assert verdict.parts["calls"] == verdict.parts["correct_core"] == knobs.core
+    assert verdict.parts["calls"] == verdict.parts["correct_core"] == parameters.core
 
 
 @pytest.mark.parametrize("most", [9, 2])
@@ -248,5 +253,5 @@ def test_impossible_parameters_name_the_bound(wrong: dict[str, int], bound: str)
 
 
 def test_the_largest_possible_core_is_filled() -> None:
-    full = read(make(GraphSize(core=15, depth=3, max_inputs=2), 0))
+    full = read_graph(make(GraphSize(core=15, depth=3, max_inputs=2), 0))
     assert len(full.nodes) == 15

@@ -124,8 +124,8 @@ def test_a_run_over_mcp_scores_reports_and_pairs_with_one_in_the_process(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     knobs = {"core": 5, "depth": 2, "graphs": 4, "seed": 9}
-    near = api.run(api.load("funcbench", **knobs), "test/oracle", log_dir=tmp_path)
-    far = api.run(api.load("funcbench", over="mcp", **knobs), "test/oracle", log_dir=tmp_path)
+    near = api.run(api.load("funcbench", **knobs), "control/oracle", log_dir=tmp_path)
+    far = api.run(api.load("funcbench", over="mcp", **knobs), "control/oracle", log_dir=tmp_path)
     by_task = {x.task: x for x in near.trajectories()}
     assert {x.task: x for x in far.trajectories()} == by_task
     schedule = "Alignment with the ideal schedule"

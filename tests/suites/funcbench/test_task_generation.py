@@ -27,8 +27,8 @@ SIZES = [
 ]
 
 
-def make(knobs: GraphSize, number: int = 0, seed: int = 0) -> Task:
-    return next(task_generation.make_tasks(knobs, number, (Variant(),), seed))
+def make(parameters: GraphSize, number: int = 0, seed: int = 0) -> Task:
+    return next(task_generation.make_tasks(parameters, number, (Variant(),), seed))
 
 
 def text(task: Task) -> str:
@@ -87,7 +87,7 @@ def test_types_number_a_quarter_of_the_variables_or_as_asked() -> None:
 def test_values_have_three_digits_and_differ(tasks: list[Task]) -> None:
     for task in tasks:
         found = read_graph(task)
-        values = [node.output.value for node in found.nodes] + list(found.given.values())
+        values = [node.output.value for node in found.nodes] + list(found.known_values.values())
         assert all(100 <= value <= 999 for value in values)
         assert len(set(values)) == len(values)
 
@@ -131,7 +131,7 @@ def test_the_question_gives_exactly_the_known_values(tasks: list[Task]) -> None:
     for task in tasks:
         found = read_graph(task)
         told = dict(re.findall(r"^([a-z]+) = ([0-9]+)$", text(task), re.MULTILINE))
-        assert {name: int(value) for name, value in told.items()} == found.given
+        assert {name: int(value) for name, value in told.items()} == found.known_values
         for node in found.nodes:
             assert node.output.name == found.target or node.output.name not in text(task)
 

@@ -145,7 +145,7 @@ def trajectory(index: int, answer: str = "Cola 2.", repeat: int = 0) -> Trajecto
 
 def run(parent: Path, n: int = 3, *, repeats: int = 1, suite: str = "m3") -> Run:
     """Make a scored run of n tasks."""
-    plan = Plan(suite=suite, model="test/one", dialect="native", repeats=repeats)
+    plan = Plan(suite=suite, model="test/one", tool_format="native", repeats=repeats)
     path = run_folders.claim_folder(parent, plan)
     source = MediaStore(parent / "source")
     run_folders.write_run(

@@ -73,11 +73,11 @@ def test_each_call_has_its_outcome_and_is_compared_with_its_record(
     said = toolmark("replay", held, "--servers", servers, "-o", tmp_path / "out.jsonl", "--json")
     assert said.code == 0, said.err
     made = rows(tmp_path / "out.jsonl")
-    assert [(row.task, row.step, row.place) for row in made] == [
+    assert [(row.task, row.step, row.position) for row in made] == [
         ("a", 1, 1), ("a", 1, 2), ("a", 2, 1), ("a", 2, 2), ("a", 3, 1), ("a", 3, 2),
         ("b", 1, 1), ("b", 1, 2),
     ]  # fmt: skip
-    assert [(row.outcome, row.was, row.same) for row in made] == [
+    assert [(row.outcome, row.recorded_outcome, row.agreement) for row in made] == [
         ("success", "success", "equal"),
         ("success", "success", "different"),
         ("tool_error", "tool_error", "equal"),
@@ -112,7 +112,7 @@ def test_every_trajectory_starts_from_a_clean_workspace(toolmark: Command, tmp_p
     said = toolmark("replay", held, "--servers", servers, "-o", out)
     assert said.code == 0, said.text + said.err
     counted = [row for row in rows(out) if row.name == "one/count"]
-    assert {row.same for row in counted} == {"equal"} and len(counted) == 18
+    assert {row.agreement for row in counted} == {"equal"} and len(counted) == 18
     texts = {row.result.text for row in rows(out) if row.result and row.name == "one/write"}
     assert texts == {"written: /workspace/here.txt"}
     assert "one     count     18" in said.text and "the call succeeded   30" in said.text
@@ -134,15 +134,15 @@ def test_what_cannot_be_replayed_is_said_and_the_rest_goes_on(
     out = tmp_path / "out.jsonl"
     said = toolmark("replay", held, "--servers", servers, "-o", out, "--json")
     assert said.code == 3
-    made = {(row.task, row.step, row.place): row for row in rows(out)}
-    assert made["lost", 1, 1].same in ("equal", "not replayed")  # they ran at the same time
-    assert made["good", 1, 1].same == "equal" and not made["good", 1, 1].reason
+    made = {(row.task, row.step, row.position): row for row in rows(out)}
+    assert made["lost", 1, 1].agreement in ("equal", "not replayed")  # they ran at the same time
+    assert made["good", 1, 1].agreement == "equal" and not made["good", 1, 1].reason
     reasons = {
         ("lost", 1, 2): "one", ("lost", 2, 1): "an earlier call", ("dead", 1, 1): "two",
         ("absent", 1, 1): "three: not configured", ("blind", 1, 1): "gone.png",
     }  # fmt: skip
     for place, told in reasons.items():
-        assert made[place].same == "not replayed" and not made[place].outcome
+        assert made[place].agreement == "not replayed" and not made[place].outcome
         assert told in made[place].reason, made[place]
     assert said.json["n_lost"] == 4
     assert toolmark("replay", held, "--servers", servers, "-o", out, "--ids", "good").code == 0
@@ -163,7 +163,7 @@ def test_arguments_are_sent_as_the_published_executor_sends_them(
     held, servers = files(tmp_path, entry("a", *([each] for each in made)))
     out = tmp_path / "out.jsonl"
     assert toolmark("replay", held, "--servers", servers, "-o", out).code == 0
-    assert [row.same for row in rows(out)] == ["equal"] * 3
+    assert [row.agreement for row in rows(out)] == ["equal"] * 3
 
 
 @pytest.mark.parametrize("recorded", [True, False])
@@ -189,7 +189,7 @@ def test_a_recorded_run_is_replayed_from_its_recording(toolmark: Command, tmp_pa
     )
     tape = tmp_path / "tape.jsonl"
     words = ("-T", f"truths={held}", "-T", f"servers={servers}", "-T", "similarity=exact")
-    run = toolmark("run", "m3", "-m", "test/oracle", *words, "-T", f"cassette={tape}",
+    run = toolmark("run", "m3", "-m", "control/oracle", *words, "-T", f"cassette={tape}",
                    "-T", "mode=record", "--log-dir", tmp_path / "runs", "--json")  # fmt: skip
     assert run.json["n_run"] == 2, run.err
     path = Path(run.json["run_dir"])
@@ -201,7 +201,7 @@ def test_a_recorded_run_is_replayed_from_its_recording(toolmark: Command, tmp_pa
         assert again.code == 0, again.text
         assert again.json["results"]["equal"] == again.json["n_calls"] == 4
         assert again.json["outcomes"] == again.json["recorded"]
-        assert [row.same for row in rows(path / "replay.jsonl")] == ["equal"] * 4
+        assert [row.agreement for row in rows(path / "replay.jsonl")] == ["equal"] * 4
     kept = [line for line in tape.read_text().splitlines() if '"echo"' not in line]
     tape.write_text("".join(f"{line}\n" for line in kept if '"text":"hi"' not in line))
     again = toolmark("replay", path, "--cassette", tape, "--json")
@@ -213,7 +213,7 @@ def test_a_run_of_m3_local_is_replayed_on_its_own_servers(
     toolmark: Command, tmp_path: Path
 ) -> None:
     assert server_packages.install_environments(server_packages.read_pinned_environments()) == {}
-    run = toolmark("run", "m3-local", "-m", "test/oracle", "-T", "family=clock", "--seed", "3",
+    run = toolmark("run", "m3-local", "-m", "control/oracle", "-T", "family=clock", "--seed", "3",
                    "--limit", "1", "--log-dir", tmp_path, "--json")  # fmt: skip
     assert run.json["n_run"] == 1, run.err
     again = toolmark("replay", run.json["run_dir"], "--json")
@@ -267,8 +267,8 @@ class Meeting(Environment):
 class Hall(EnvironmentFactory):
     """A site of one world, or of one that cannot be opened."""
 
-    def __init__(self, world: Environment | None) -> None:
-        self.held = world
+    def __init__(self, environment: Environment | None) -> None:
+        self.held = environment
 
     @asynccontextmanager
     async def open_environment(

@@ -57,22 +57,22 @@ def knobs(tmp_path: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_run_of_other_references_is_another_run(knobs: dict[str, Any]) -> None:
-    known = tm.load("m3", **knobs)
-    assert environment_hashes(known) == environment_hashes(tm.load("m3", **knobs))
-    truths = Path(knobs["truths"])
+def test_a_run_of_other_references_is_another_run(parameters: dict[str, Any]) -> None:
+    known = tm.load("m3", **parameters)
+    assert environment_hashes(known) == environment_hashes(tm.load("m3", **parameters))
+    truths = Path(parameters["truths"])
     truths.write_text(truths.read_text().replace("3 and 4", "3 and 5"))
-    assert environment_hashes(known) != environment_hashes(tm.load("m3", **knobs))
+    assert environment_hashes(known) != environment_hashes(tm.load("m3", **parameters))
 
 
 @pytest.mark.parametrize("agent", ["loop", "executor"])
 def test_what_lacks_a_server_or_a_picture_is_not_run_and_the_rest_is_scored(
-    knobs: dict[str, Any], tmp_path: Path, agent: str
+    parameters: dict[str, Any], tmp_path: Path, agent: str
 ) -> None:
-    suite = tm.load("m3", agent=agent, **knobs)
+    suite = tm.load("m3", agent=agent, **parameters)
     assert any("00000000 (2 times)" in note for note in suite.provenance.notes)
     assert any("1 tasks lack their picture" in note for note in suite.provenance.notes)
-    run = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs")
+    run = tm.run(suite, "control/oracle", log_dir=tmp_path / "runs")
     found = run.summary()
     assert (found["n_run"], found["n_not_run"]) == (1, 2)
     assert found["score"]["name"] == "alignment"
@@ -80,18 +80,20 @@ def test_what_lacks_a_server_or_a_picture_is_not_run_and_the_rest_is_scored(
     reasons = {attempt.task: attempt.failure.message for attempt in run.attempts()}
     assert "maps: not set in the environment: NO_SUCH_KEY" in reasons["00010000"]
     assert "gone.png" in reasons["00020000"]
-    null = tm.run(suite, "test/null", log_dir=tmp_path / "runs").summary()
+    null = tm.run(suite, "control/null", log_dir=tmp_path / "runs").summary()
     assert null["score"]["value"] == 0
 
 
-def test_a_reference_without_calls_is_met_by_nobody(knobs: dict[str, Any], tmp_path: Path) -> None:
+def test_a_reference_without_calls_is_met_by_nobody(
+    parameters: dict[str, Any], tmp_path: Path
+) -> None:
     bare = [entry(f"000{n}0000") for n in range(3)]
     bare[0]["steps"] = []
     bare[1]["steps"] = [{"calls": []}]
-    Path(knobs["truths"]).write_text(json.dumps(bare))
-    suite = tm.load("m3", agent="loop", **knobs)
+    Path(parameters["truths"]).write_text(json.dumps(bare))
+    suite = tm.load("m3", agent="loop", **parameters)
     assert any("not run: 00000000, 00010000" in note for note in suite.provenance.notes)
-    run = tm.run(suite, "test/null", log_dir=tmp_path / "runs")
+    run = tm.run(suite, "control/null", log_dir=tmp_path / "runs")
     found = run.summary()
     assert (found["n_run"], found["score"]["value"]) == (1, 0)
     reasons = {attempt.task: attempt.failure.message for attempt in run.attempts()}
@@ -100,28 +102,30 @@ def test_a_reference_without_calls_is_met_by_nobody(knobs: dict[str, Any], tmp_p
 
 
 def test_references_of_one_step_are_reported_with_what_they_cost(
-    knobs: dict[str, Any], tmp_path: Path
+    parameters: dict[str, Any], tmp_path: Path
 ) -> None:
     short = [entry(f"000{n}0000") for n in range(2)]
     short[0]["steps"] = short[0]["steps"][:1]
-    Path(knobs["truths"]).write_text(json.dumps(short))
-    suite = tm.load("m3", agent="loop", **knobs)
+    Path(parameters["truths"]).write_text(json.dumps(short))
+    suite = tm.load("m3", agent="loop", **parameters)
     (note,) = suite.provenance.notes
     assert "1 of 2 references have one step" in note and "91.7\u00a0%" in note
-    found = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs").summary()
+    found = tm.run(suite, "control/oracle", log_dir=tmp_path / "runs").summary()
     assert 100 * found["score"]["value"] == pytest.approx(91.7, abs=0.05)
 
 
-def test_a_recorded_run_is_played_without_servers(knobs: dict[str, Any], tmp_path: Path) -> None:
+def test_a_recorded_run_is_played_without_servers(
+    parameters: dict[str, Any], tmp_path: Path
+) -> None:
     tape = str(tmp_path / "tape.jsonl")
     live = tm.run(
-        tm.load("m3", agent="loop", cassette=tape, mode="record", **knobs),
-        "test/oracle", log_dir=tmp_path / "live",
+        tm.load("m3", agent="loop", cassette=tape, mode="record", **parameters),
+        "control/oracle", log_dir=tmp_path / "live",
     )  # fmt: skip
-    bare = {name: value for name, value in knobs.items() if name != "servers"}
+    bare = {name: value for name, value in parameters.items() if name != "servers"}
     again = tm.run(
         tm.load("m3", agent="loop", cassette=tape, **bare),
-        "test/oracle", log_dir=tmp_path / "taped",
+        "control/oracle", log_dir=tmp_path / "taped",
     )  # fmt: skip
     (one,), (other,) = live.trajectories(), again.trajectories()
     assert [step.results for step in one.steps] == [step.results for step in other.steps]
@@ -141,10 +145,10 @@ def _rated(rows: Columns, value: float) -> Columns:
 
 
 def test_a_judged_run_stands_among_the_models_of_the_paper(
-    knobs: dict[str, Any], tmp_path: Path
+    parameters: dict[str, Any], tmp_path: Path
 ) -> None:
-    suite = tm.load("m3", agent="loop", **knobs)
-    run = tm.run(suite, "test/oracle", log_dir=tmp_path)
+    suite = tm.load("m3", agent="loop", **parameters)
+    run = tm.run(suite, "control/oracle", log_dir=tmp_path)
     readings = {name: gather_columns(run.scores(), name) for name in suite.scorer.rules}
     bare = _tabled(suite.scorer.presentation.tables(readings))
     assert not any("paper" in title for title in bare)
@@ -183,14 +187,14 @@ class Asks(Model):
 
 
 def test_the_prompt_is_asked_where_the_task_file_has_one(
-    knobs: dict[str, Any], tmp_path: Path
+    parameters: dict[str, Any], tmp_path: Path
 ) -> None:
     tasks = [entry("00000000") | {"prompt": "Use sums/add."}, entry("00990000")]
     (tmp_path / "tasks.json").write_text(json.dumps(tasks))
     told = []
     for fuzzy in (True, False):
         suite = tm.load(
-            "m3", agent="loop", tasks=str(tmp_path / "tasks.json"), fuzzy=fuzzy, **knobs
+            "m3", agent="loop", tasks=str(tmp_path / "tasks.json"), fuzzy=fuzzy, **parameters
         )
         assert any("not asked: 00990000" in note for note in suite.provenance.notes)
         model = Asks()
@@ -212,7 +216,7 @@ def test_the_prompt_is_asked_where_the_task_file_has_one(
     ],
 )
 def test_a_wrong_request_says_what_to_do(
-    knobs: dict[str, Any], change: dict[str, str], told: str
+    parameters: dict[str, Any], change: dict[str, str], told: str
 ) -> None:
     with pytest.raises(UsageError, match=told):
-        tm.load("m3", **(knobs | change))
+        tm.load("m3", **(parameters | change))

@@ -26,7 +26,7 @@ def rows(given: Sequence[tuple[str, Verdict]]) -> Columns:
     return gather_columns(
         [
             Score(task=f"{kind}-{i}", item=f"{kind}-{i}", category=kind,
-                  readings={"official": verdict}, axes={"hops": str(1 + i % 2)})
+                  verdicts={"official": verdict}, axes={"hops": str(1 + i % 2)})
             for i, (kind, verdict) in enumerate(given)
         ],
         "official",
@@ -50,7 +50,7 @@ def test_success_is_reported_by_kind_of_task() -> None:
     measured = {metric.name: metric for metric in m3_tables.list_metrics(found)}
     assert measured["success/ledger"].measure(found).value == 0.5
     assert measured["success/clock"].measure(found).value == 1.0
-    assert measured["success/clock"].told == "success, clock"
+    assert measured["success/clock"].title == "success, clock"
     table = tabled(found)["Success by kind of task"]
     assert table.head[:3] == ("kind of task", "episodes", "success [95 % interval]")
     assert [row[:2] for row in table.rows] == [("ledger", 2), ("clock", 1)]
@@ -77,7 +77,7 @@ def test_calls_are_reported_by_server_and_tool() -> None:
 
 def test_measures_have_plain_names_and_say_what_they_count() -> None:
     parts = m3_tables.list_metrics(rows(WITH_STATE))
-    assert all(metric.told for metric in parts[1:]) and all(metric.unit for metric in parts)
+    assert all(metric.title for metric in parts[1:]) and all(metric.unit for metric in parts)
     units = {metric.name: metric.unit for metric in parts}
     assert (units["recall"], units["precision"]) == ("reference calls", "calls made")
     assert {metric.name for metric in parts} >= {*ALIGNMENT_MEASURES, "avg6"}, (
@@ -88,7 +88,7 @@ def test_measures_have_plain_names_and_say_what_they_count() -> None:
 def test_the_numbers_of_the_headline_are_on_a_page_once() -> None:
     found = rows(WITH_STATE)
     own = tabled(found)["Alignment with the reference trajectories"]
-    known = {(m.told, x.value, x.low, x.high)
+    known = {(m.title, x.value, x.low, x.high)
              for m in m3_tables.list_metrics(found) for x in [m.measure(found)]}  # fmt: skip
     assert own.head[2:4] == ("low", "high"), "what a page takes for a repetition"
     assert {row[:4] for row in own.rows} <= known
@@ -109,4 +109,4 @@ def test_averages_stand_only_where_they_are_known() -> None:
     judged = rows([("a", scored("a", 0.5, information_grounding=0.9, avg7=0.55))])
     value = m3_tables.pooled_measure(judged, "avg7").value
     assert value is not None and math.isclose(value, (6 * 0.5 + 0.9) / 7)
-    assert {m.told for m in m3_tables.list_metrics(judged)} >= {AVERAGE_LABELS["avg7"]}
+    assert {m.title for m in m3_tables.list_metrics(judged)} >= {AVERAGE_LABELS["avg7"]}

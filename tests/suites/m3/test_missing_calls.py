@@ -105,7 +105,7 @@ def test_tables_pool_as_the_alignment_does(
             else m3_scoring.score_episode(task(), played(*steps or ()))
         )
         rows.append(
-            Score(task=name, item=name, readings=found, failure=LACKS.failure if lost else None)
+            Score(task=name, item=name, verdicts=found, failure=LACKS.failure if lost else None)
         )
     for reading in m3_scoring.GRADING_RULES:
         samples = [
@@ -138,11 +138,11 @@ def test_a_missing_prediction_is_worth_nothing_to_judges_either() -> None:
         for name, verdict in m3_scoring.score_episode(task(), played(RIGHT)).items()
     }
     rows = [
-        Score(task="1", item="1", readings=found),
+        Score(task="1", item="1", verdicts=found),
         Score(
             task="2",
             item="2",
-            readings=m3_scoring.score_missing_prediction(task(), LACKS),
+            verdicts=m3_scoring.score_missing_prediction(task(), LACKS),
             failure=LACKS.failure,
         ),
     ]

@@ -249,7 +249,7 @@ def test_an_episode_goes_out_and_comes_back_with_the_same_calls_and_results() ->
     shown = MEDIA.add_image(PNG, "image/png")
     made = Trajectory(
         task=ID,
-        dialect="native",
+        tool_format="native",
         answer="There.",
         steps=(
             said("I look.", Call(name="s/a", arguments='{"q": "ü"}'), Call(name="s/b"),

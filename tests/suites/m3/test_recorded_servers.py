@@ -40,7 +40,7 @@ def play(tmp_path: Path) -> Play:
             similarity="exact", agent=agent, cassette=str(tmp_path / "tape.jsonl"), mode=mode,
             **more,
         )  # fmt: skip
-        return tm.run(suite, "test/oracle", log_dir=tmp_path / "runs", resume=False)
+        return tm.run(suite, "control/oracle", log_dir=tmp_path / "runs", resume=False)
 
     return played
 

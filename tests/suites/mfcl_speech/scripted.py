@@ -17,8 +17,7 @@ from tests.suites.mfcl_speech import speech_run
 from toolmark.core import json_codec, seeds
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Task
-from toolmark.language import normalised_words as plainly
-from toolmark.language import value_survival
+from toolmark.language import normalised_words, value_survival
 from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks
 from toolmark.perturb.hearing import transcript_errors
 from toolmark.suites.mfcl_speech import clarification_rules, speech_items
@@ -129,7 +128,7 @@ def places(task: Task, plays: Plays, rng: Random) -> Iterator[tuple[Place, Any]]
         record = task.reference["speech"]["turns"][place[0]]
         if (
             record
-            and value_survival.value_spans(record["said"], value)
+            and value_survival.value_spans(record["uttered"], value)
             and whole(task, place[0], value)
         ):
             yield place, value
@@ -141,9 +140,9 @@ def whole(task: Task, turn: int, value: Any) -> bool:
     left = speech_run.cut(record)
     if left is None:
         return True
-    last = max(end for _, end in value_survival.value_spans(record["said"], value))
-    after = [letter for letter, _, _ in speech_run.timed(record["said"]) if letter >= last]
-    return bool(after) and speech_run.begins(record["said"], after[0]) <= left
+    last = max(end for _, end in value_survival.value_spans(record["uttered"], value))
+    after = [letter for letter, _, _ in speech_run.timed(record["uttered"]) if letter >= last]
+    return bool(after) and speech_run.begins(record["uttered"], after[0]) <= left
 
 
 def put(plays: Plays, place: Place, value: Any) -> Plays:
@@ -175,7 +174,7 @@ def blends(task: Task, rng: Random) -> tuple[Plays, dict[int, str]] | None:
         record = task.reference["speech"]["turns"][place[0]]
         for other in speech_run.taken(record):
             number = isinstance(other, int)
-            own = " ".join([*task.reference["written"], record["said"], str(value)])
+            own = " ".join([*task.reference["written"], record["uttered"], str(value)])
             if number == isinstance(value, int | float) and not value_survival.value_spans(
                 own, other
             ):
@@ -295,9 +294,9 @@ def misheard(task: Task, turn: int, value: str, rng: Random) -> str:
 
 def written_down(record: dict[str, Any], value: str) -> str:
     """Return the words that stand in the transcript for a value; "" if they are right."""
-    wanted = plainly.normalise_words(value)
+    wanted = normalised_words.normalise_words(value)
     words: list[tuple[str, str]] = []
-    for piece in transcript_errors.align_texts(record["said"], record["transcript"]):
+    for piece in transcript_errors.align_texts(record["uttered"], record["transcript"]):
         if piece.op == "insert" and words:
             words[-1] = (words[-1][0], f"{words[-1][1]} {' '.join(piece.heard)}")
         for n, word in enumerate(piece.reference):

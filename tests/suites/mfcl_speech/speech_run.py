@@ -135,7 +135,7 @@ def heard(task: Task, turn: int) -> dict[str, Any]:
         seed_key=f"{task.item} {turn} {condition}",
     )
     return {
-        "said": text, "seconds": sound.seconds, "transcript": ear().hear(sound, context).text,
+        "uttered": text, "seconds": sound.seconds, "transcript": ear().hear(sound, context).text,
         "recogniser": EAR, "simulated": True, "timeline": msgspec.to_builtins(timeline),
     }  # fmt: skip
 
@@ -186,10 +186,10 @@ def lost(task: Task, turn: int, value: Any) -> bool:
     """Tell whether all of a value was said after the cut, by the true times of its words."""
     record = task.reference["speech"]["turns"][turn]
     left = cut(record)
-    places = value_survival.value_spans(record["said"], value)
+    places = value_survival.value_spans(record["uttered"], value)
     if left is None or not places:
         return False
-    return all(begins(record["said"], at) > left for at, _ in places)
+    return all(begins(record["uttered"], at) > left for at, _ in places)
 
 
 def cut(record: dict[str, Any]) -> float | None:

@@ -54,16 +54,22 @@ def test_the_mode_of_an_agent_is_named_on_real_requests(mode: str, tmp_path: Pat
     agent = scripted.AGENTS[mode]
     noisy = speech_run.tasks((CUT if mode == "FM2" else "noisy",), **N)
     able = [task for task in noisy if scripted.spoilt(task, agent)]
-    run = tm.run(suite(able[:MOST], tmp_path / "media"), f"test/{mode.lower()}", log_dir=tmp_path)
+    run = tm.run(
+        suite(able[:MOST], tmp_path / "media"), f"control/{mode.lower()}", log_dir=tmp_path
+    )
     named: Counter[str] = Counter()
     told = []
     for score in run.scores():
-        verdict = score.readings["official"]
+        verdict = score.verdicts["official"]
         assert verdict.outcome in ("correct", "incorrect")
         if verdict.outcome == "incorrect":
             [first] = [label for label in verdict.labels if label.primary]
-            named[first.native] += 1
-            told += [(score.task, first.native, first.evidence)] if first.native != mode else []
+            named[first.suite_cause] += 1
+            told += (
+                [(score.task, first.suite_cause, first.evidence)]
+                if first.suite_cause != mode
+                else []
+            )
     n = named.total()
     print(f"{mode}: {named[mode]} of {n} named ({100 * named[mode] / n:.1f} %); {dict(named)}")
     for each in told:
@@ -75,9 +81,9 @@ def test_the_mode_of_an_agent_is_named_on_real_requests(mode: str, tmp_path: Pat
 def test_no_mode_is_named_where_all_is_right(tmp_path: Path) -> None:
     few = {name: max(n // 4, 3) for name, n in N.items()}
     tasks = speech_run.tasks(("text", "clean", "noisy"), **few, irrelevance=5, live_relevance=4)
-    run = tm.run(suite(tasks, tmp_path / "media"), "test/oracle", log_dir=tmp_path)
+    run = tm.run(suite(tasks, tmp_path / "media"), "control/oracle", log_dir=tmp_path)
     scores = list(run.scores())
     assert len(scores) == len(tasks) > 120
     for score in scores:
-        assert score.readings["official"].outcome == "correct", score.task
-        assert not score.readings["official"].labels
+        assert score.verdicts["official"].outcome == "correct", score.task
+        assert not score.verdicts["official"].labels

@@ -242,7 +242,7 @@ def test_the_prompt_says_how_the_user_is_heard() -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["test/oracle", "test/null", "baseline/planner"])
+@pytest.mark.parametrize("name", ["control/oracle", "control/null", "baseline/planner"])
 def test_who_answers_no_questions_cannot_judge(name: str, tmp_path: Path) -> None:
     async def opened() -> None:
         async with SpeechEnvironmentOpener(name, MediaStore(tmp_path / "made"))(

@@ -38,7 +38,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 def test_own_requests_are_spoken_asked_and_scored(house: Path) -> None:
     suite = tm.load("house:load", conditions="text,clean,snr=20", seed=7)
-    run = tm.run(suite, "test/oracle", log_dir=house / "runs")
+    run = tm.run(suite, "control/oracle", log_dir=house / "runs")
     summary = run.summary()
     assert (summary["n_run"], summary["n_not_run"], summary["score"]["value"]) == (9, 0, 1)
     tasks = {task.id: task for task in run.tasks()}
@@ -46,7 +46,7 @@ def test_own_requests_are_spoken_asked_and_scored(house: Path) -> None:
     assert isinstance(part, Audio)
     assert audio_clip.decode_clip(MediaStore(run.path / "media").read(part)).seconds > 1
     assert tasks["house-1@clean"].reference["whitelist"] == [{"room": "kitchen", "level": 40}]
-    null = tm.run(suite, "test/always-call", log_dir=house / "runs")
+    null = tm.run(suite, "control/always-call", log_dir=house / "runs")
     assert null.summary()["score"]["value"] < 1
 
 
@@ -65,5 +65,5 @@ def test_a_recording_of_ones_own_is_what_is_said(house: Path) -> None:
     assert tasks["house-1@clean"].turns[0].messages[-1].parts == (audio,)
     assert tasks["house-1@snr=10"].turns[0].messages[-1].parts != (audio,)
     [turn] = tasks["house-1@snr=10"].reference["speech"]["turns"]
-    assert turn["said"].startswith("Set the kitchen") and turn["timeline"][0]["name"] == "bed"
+    assert turn["uttered"].startswith("Set the kitchen") and turn["timeline"][0]["name"] == "bed"
     assert tasks["house-2@clean"].reference["speech"]["turns"][0]["voice"]

@@ -81,7 +81,11 @@ def test_only_the_acoustics_differ(told: Told) -> None:
     for name, heard in told.items():
         for one, clean in zip(heard, told["clean"], strict=True):
             assert not one.failed
-            assert (one.said, one.voice, one.changes) == (clean.said, clean.voice, clean.changes)
+            assert (one.uttered, one.voice, one.changes) == (
+                clean.uttered,
+                clean.voice,
+                clean.changes,
+            )
             assert one.seconds == pytest.approx(clean.seconds), name
             assert bool(one.timeline) == (name != "clean")
 
@@ -120,7 +124,9 @@ def test_simulated_recognisers_err_more_where_it_is_harder(told: Told, name: str
 def test_another_version_of_a_recogniser_hears_anew(
     booth: SpeechPipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = UtteranceJob(item="x", turn=0, written="Book a table", condition="clean", ears=EARS[:1])
+    job = UtteranceJob(
+        item="x", turn=0, written="Book a table", condition="clean", recognisers=EARS[:1]
+    )
     first = booth.make_utterance(job)
     other = Transcript(text="cook a cable", recogniser=EARS[0], simulated=True)
     monkeypatch.setattr(

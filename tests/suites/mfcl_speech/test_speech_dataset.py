@@ -22,9 +22,9 @@ from toolmark.core.model import Model
 from toolmark.core.records import Audio, Call, Reply, Request, Task
 from toolmark.official_bfcl import official_data, truth_replay
 from toolmark.perturb.hearing import transcript_errors
-from toolmark.runs import dataset_folder as made_sets
-from toolmark.suites.mfcl_speech import speech_data_card as card_of
+from toolmark.runs import dataset_folder
 from toolmark.suites.mfcl_speech import (
+    speech_data_card,
     speech_dataset,
     speech_items,
     speech_pipeline,
@@ -58,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with pytest.MonkeyPatch.context() as patch:
         placed(patch, root / "speech")
         for name in SUITES:
-            made_sets.write_dataset(root / name, tm.load(name, **KNOBS))
+            dataset_folder.write_dataset(root / name, tm.load(name, **KNOBS))
     speech_task_maker.load_pipeline.cache_clear()
     return {name: root / name for name in SUITES}
 
@@ -110,7 +110,7 @@ def test_transcripts_say_who_wrote_them_and_how_wrong(made: dict[str, Path], nam
         known = said[each["item"], each["condition"], each["turn"]]
         assert each["simulated"] is True
         assert each["audio"] == known["audio"]
-        assert each["wer"] == transcript_errors.word_error_rate(known["said"], each["text"])
+        assert each["wer"] == transcript_errors.word_error_rate(known["uttered"], each["text"])
 
 
 def test_both_suites_hear_the_same_in_the_same_sound(made: dict[str, Path]) -> None:
@@ -132,7 +132,7 @@ def test_references_and_whitelist_are_those_of_the_tasks(made: dict[str, Path], 
             references[task.item, turn]["calls"] for turn in turns
         ] == speech_items.expected_by_turn(task)
         for turn, told in enumerate(task.reference.get("speech", {}).get("turns", [])):
-            assert references[task.item, turn]["said"] == told["said"]
+            assert references[task.item, turn]["said"] == told["uttered"]
     assert (
         len(references)
         == len(whitelist)
@@ -152,7 +152,7 @@ def test_the_same_request_makes_the_same_set_elsewhere(
     made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     placed(monkeypatch, tmp_path / "other")
-    made_sets.write_dataset(tmp_path / "again", tm.load("mfcl-speech", **KNOBS))
+    dataset_folder.write_dataset(tmp_path / "again", tm.load("mfcl-speech", **KNOBS))
     old = {p.relative_to(made["mfcl-speech"]): p for p in made["mfcl-speech"].rglob("*")}
     new = {p.relative_to(tmp_path / "again"): p for p in (tmp_path / "again").rglob("*")}
     assert old.keys() == new.keys()
@@ -166,7 +166,7 @@ def test_a_set_is_asked_where_nothing_can_be_made(
     placed(monkeypatch, tmp_path / "empty")
     monkeypatch.setenv("PATH", "/nowhere")
     suite = tm.load(name, judge="off")
-    run = tm.run(suite, "test/oracle", tasks=made[name], log_dir=tmp_path / "runs")
+    run = tm.run(suite, "control/oracle", tasks=made[name], log_dir=tmp_path / "runs")
     found = run.summary()
     assert (found["n_not_run"], found["score"]["value"]) == (0, 1.0)
     assert found["n_run"] == len(tasks(made[name]))
@@ -227,23 +227,23 @@ def test_a_set_is_on_record_as_it_was_made_and_needs_no_data_of_bfcl(
     monkeypatch.setattr(official_data, "fetch_wheel", fetched)
     monkeypatch.setattr(truth_replay, "load_simulators", fetched)  # it may have been loaded before
     folder = made["mfcl-transcripts"]
-    manifest = made_sets.read_manifest(folder)
+    manifest = dataset_folder.read_manifest(folder)
     assert manifest is not None
     singles = [task.id for task in tasks(folder) if len(task.turns) == 1]
     suite = tm.load("mfcl-transcripts", judge="off")
-    run = tm.run(suite, "test/oracle", tasks=folder, ids=singles, log_dir=tmp_path / "runs")
+    run = tm.run(suite, "control/oracle", tasks=folder, ids=singles, log_dir=tmp_path / "runs")
     found = tm.open_run(run.path).info
     assert (found.seed, found.hashes, found.notes) == (5, manifest.hashes, {})
-    assert found.plan.knobs == manifest.knobs | {"judge": "off"}
+    assert found.plan.parameters == manifest.parameters | {"judge": "off"}
     assert run.summary()["n_not_run"] == 0
 
 
-@pytest.mark.parametrize("knobs", [{"seed": 0}, {"conditions": "noisy"}, {"rate_hz": "24000"}])
+@pytest.mark.parametrize("parameters", [{"seed": 0}, {"conditions": "noisy"}, {"rate_hz": "24000"}])
 def test_what_contradicts_a_set_is_refused(
-    made: dict[str, Path], tmp_path: Path, knobs: dict[str, Any]
+    made: dict[str, Path], tmp_path: Path, parameters: dict[str, Any]
 ) -> None:
     with pytest.raises(UsageError, match="was made with"):
-        tm.run(tm.load("mfcl-speech", **knobs), "test/oracle", tasks=made["mfcl-speech"],
+        tm.run(tm.load("mfcl-speech", **parameters), "control/oracle", tasks=made["mfcl-speech"],
                log_dir=tmp_path / "runs")  # fmt: skip
 
 
@@ -302,11 +302,11 @@ def test_the_card_names_who_went_into_it() -> None:
     recipe = speech_pipeline.SpeechRecipe(
         rewriter="https://me:secret@host/v1#m", noises=("/home/me/DEMAND",)
     )
-    told = " ".join(card_of.source_notes(recipe, [("DEMAND", "demand"), ("own", "tree")]))
+    told = " ".join(speech_data_card.source_notes(recipe, [("DEMAND", "demand"), ("own", "tree")]))
     assert "https://host/v1\\#m" in told and "folder DEMAND: DEMAND" in told
     assert "CC BY" in told and "folder own: no corpus" in told
     assert "secret" not in told and "/home" not in told
-    tally = card_of.CardCounts()
+    tally = speech_data_card.CardCounts()
     for turn in (
         {"rewriter": "m"},
         {"refused": "loses x='1'"},
@@ -321,7 +321,7 @@ def test_the_card_names_who_went_into_it() -> None:
 
 def test_without_sound_there_is_a_set_all_the_same(tmp_path: Path) -> None:
     suite = tm.load("mfcl-transcripts", **KNOBS | {"conditions": "text"})
-    made_sets.write_dataset(tmp_path / "made", suite)
+    dataset_folder.write_dataset(tmp_path / "made", suite)
     assert lines(tmp_path / "made" / "references.jsonl")
     assert lines(tmp_path / "made" / "transcripts.jsonl") == []
     assert not (tmp_path / "made" / "audio").exists()

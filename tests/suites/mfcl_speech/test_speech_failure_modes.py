@@ -56,7 +56,7 @@ def task(city: str, hotel: str, nights: int, *, condition: str = "noisy", **turn
     written = f"Book a room at {hotel} in {city} for {nights} nights"
     said = Message(role="user", parts=(Text(written),))
     truth = [{"book": {"city": [city], "hotel": [hotel], "nights": [nights], "note": [""]}}]
-    heard = {"said": written, "seconds": 4.0, "timeline": [], "transcript": written, **turn}
+    heard = {"uttered": written, "seconds": 4.0, "timeline": [], "transcript": written, **turn}
     return Task(
         id=f"x@{condition}", item="x", suite="mfcl-transcripts", category="simple_python",
         turns=(Turn(messages=(said,)),), tools=(BOOK,), axes={"condition": condition},
@@ -84,7 +84,7 @@ def primary(asked: Task, *steps: Step) -> str:
     verdict = speech_scoring.score_episode(asked, played(*steps))["official"]
     assert verdict.outcome == "incorrect"
     [first] = [label for label in verdict.labels if label.primary]
-    return first.native
+    return first.suite_cause
 
 
 def blended(city: str, hotel: str, n: int) -> tuple[Task, list[Step]]:
@@ -168,12 +168,14 @@ def test_the_same_error_on_the_written_text_is_not_of_perception() -> None:
         task("Austin", "The Merrion", 13, condition="text"), played(*steps)
     )
     [label] = control["official"].labels
-    assert label.native not in speech_failure_modes.MODES, "without sound there is no mode of it"
+    assert label.suite_cause not in speech_failure_modes.MODES, (
+        "without sound there is no mode of it"
+    )
     verdict = speech_scoring.score_episode(
         asked, played(*steps), beside(control["official"], *steps)
     )["official"]
     [first] = [label for label in verdict.labels if label.primary]
-    assert first.native == speech_failure_modes.SAME_ON_TEXT
+    assert first.suite_cause == speech_failure_modes.SAME_ON_TEXT
     assert "written text" in first.evidence
 
 
@@ -199,7 +201,7 @@ def after_text(text: Step, *steps: Step) -> str:
     judged = speech_scoring.score_episode(WRITTEN, played(text))["official"]
     asked = task("Austin", "The Merrion", 15)
     verdict = speech_scoring.score_episode(asked, played(*steps), beside(judged, text))["official"]
-    return next(label.native for label in verdict.labels if label.primary)
+    return next(label.suite_cause for label in verdict.labels if label.primary)
 
 
 def test_another_parameter_is_another_error_than_that_on_the_text() -> None:
@@ -244,12 +246,13 @@ def test_a_question_in_a_turn_that_is_right_is_no_misfire() -> None:
     right = called(city="Austin", hotel="The Merrion", nights=15)
     wrong = replace(called(city="Austin", hotel="The Merrion", nights=50), turn=1)
     assert [
-        label.native
+        label.suite_cause
         for label in speech_failure_modes.find_failure_modes(asked, played(right, wish, wrong))
     ] == ["FM3"]
     late = replace(wish, turn=1)
     assert (
-        speech_failure_modes.find_failure_modes(asked, played(right, wish, late))[0].native == "FM4"
+        speech_failure_modes.find_failure_modes(asked, played(right, wish, late))[0].suite_cause
+        == "FM4"
     )
 
 
@@ -258,7 +261,7 @@ def test_chat_where_any_call_is_due_is_drift() -> None:
     asked = replace(one, category="live_relevance", reference={**one.reference, "bfcl": None})
     chat = says("What a town.", Ruling(allowed=False, reason="chat"))
     assert [
-        label.native for label in speech_failure_modes.find_failure_modes(asked, played(chat))
+        label.suite_cause for label in speech_failure_modes.find_failure_modes(asked, played(chat))
     ] == ["FM5"]
     idle = replace(asked, category="live_irrelevance")
     assert speech_failure_modes.find_failure_modes(idle, played(chat)) == []
@@ -299,11 +302,14 @@ def test_what_was_confirmed_in_another_turn_was_not_confirmed() -> None:
     wrong = called(city="Oston", hotel="The Merrion", nights=15)
     told = says("Which city?", Ruling(allowed=True, topics=("city",), reply="Austin"))
     first = [
-        label.native for label in speech_failure_modes.find_failure_modes(one, played(told, wrong))
+        label.suite_cause
+        for label in speech_failure_modes.find_failure_modes(one, played(told, wrong))
     ]
     assert first == ["FM3"], "it was told, and still went wrong"
     later = replace(told, turn=1)
-    assert speech_failure_modes.find_failure_modes(one, played(later, wrong))[0].native == "FM6"
+    assert (
+        speech_failure_modes.find_failure_modes(one, played(later, wrong))[0].suite_cause == "FM6"
+    )
 
 
 def test_a_name_deep_in_an_object_goes_by_the_path_of_its_topic() -> None:
@@ -313,25 +319,27 @@ def test_a_name_deep_in_an_object_goes_by_the_path_of_its_topic() -> None:
                  "whitelist": [{"body.name": "The Merrion"}]}  # fmt: skip
     asked = replace(one, reference=reference)
     wrong = called(body={"name": "The Marion", "nights": 15})
-    assert speech_failure_modes.find_failure_modes(asked, played(wrong))[0].native == "FM6"
+    assert speech_failure_modes.find_failure_modes(asked, played(wrong))[0].suite_cause == "FM6"
     told = says("Which name?", Ruling(allowed=True, topics=("body.name",), reply="The Merrion"))
-    assert speech_failure_modes.find_failure_modes(asked, played(told, wrong))[0].native == "FM3"
+    assert (
+        speech_failure_modes.find_failure_modes(asked, played(told, wrong))[0].suite_cause == "FM3"
+    )
 
 
 def test_misheard_and_cut_numbers_are_found_in_any_form() -> None:
     effect = {"module": "talkers", "name": "talker", "detail": {"text": "to eighteen degrees"}}
     asked = task("Austin", "The Merrion", 40, timeline=[effect])
     taken = called(city="Austin", hotel="The Merrion", nights=18)
-    assert speech_failure_modes.find_failure_modes(asked, played(taken))[0].native == "FM1"
+    assert speech_failure_modes.find_failure_modes(asked, played(taken))[0].suite_cause == "FM1"
     small = called(city="to Austin", hotel="The Merrion", nights=40)
     assert "FM1" not in [
-        label.native for label in speech_failure_modes.find_failure_modes(asked, played(small))
+        label.suite_cause for label in speech_failure_modes.find_failure_modes(asked, played(small))
     ]
     said = "book the merrion in austin for forty nights"
     tail = {"module": "network", "name": "tail", "detail": {"share": 0.4}}
     cut = task("Austin", "The Merrion", 40, said=said, timeline=[tail])
     lacks = called(city="Austin", hotel="The Merrion")
-    assert speech_failure_modes.find_failure_modes(cut, played(lacks))[0].native == "FM2"
+    assert speech_failure_modes.find_failure_modes(cut, played(lacks))[0].suite_cause == "FM2"
 
 
 def test_only_questions_count_as_asked() -> None:

@@ -25,7 +25,9 @@ def asked(group: str) -> list[Task]:
     return [one for task in bare for one in MAKER.make_item([task])]
 
 
-MAKER = speech_task_maker.SpeechTaskMaker(recipe=SpeechRecipe(), form="transcript", home="")
+MAKER = speech_task_maker.SpeechTaskMaker(
+    recipe=SpeechRecipe(), form="transcript", speech_folder=""
+)
 
 
 @pytest.mark.parametrize("group", speech_items.GROUPS)

@@ -97,11 +97,11 @@ def test_positions_of_disfluencies_are_those_in_what_is_said(tmp_path: Path) -> 
         text = "Please find 3 cheap hotels in Austin, Texas, and book the best one for 2 nights"
         job = msgspec.structs.replace(JOB, item=f"x{n}", written=text)
         words = one.word_request(job)
-        rewritten = len(words.first.changes)
+        rewritten = len(words.rewritten.changes)
         talk = speech_pipeline._utterance_without_sound(words).changes[rewritten:]
         assert [at for _, at, _, _ in talk] == sorted(at for _, at, _, _ in talk)
         for _, at, _, after in talk:
-            assert words.last.text.split()[at : at + len(after.split())] == after.split()
+            assert words.final.text.split()[at : at + len(after.split())] == after.split()
         seen += len(talk)
     assert seen > 20
 
@@ -136,7 +136,7 @@ def _task(*messages: Message) -> Task:
 
 def test_one_system_message_is_sent_and_it_is_the_first() -> None:
     maker = speech_task_maker.SpeechTaskMaker(
-        recipe=PLAIN, form="sound", home="", prompt="You hear."
+        recipe=PLAIN, form="sound", speech_folder="", prompt="You hear."
     )
     own = Message(role="system", parts=(Text("Be brief."),))
     said = Message(role="user", parts=(Text("Hello"),))

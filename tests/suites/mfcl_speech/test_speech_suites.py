@@ -97,7 +97,7 @@ def test_an_item_has_one_voice_and_one_wording_in_all_conditions() -> None:
     )  # fmt: skip
     turns = [task.reference["speech"]["turns"][0] for task in made(suite)]
     for item in (turns[:5], turns[5:]):
-        assert len({(turn["said"], json.dumps(turn["voice"])) for turn in item}) == 1
+        assert len({(turn["uttered"], json.dumps(turn["voice"])) for turn in item}) == 1
         modules = {e["module"] for turn in item for e in turn.get("timeline", ())}
         assert modules == {"environment", "talkers", "network", "device"}
         assert "timeline" not in item[0], "clean is clean"
@@ -145,9 +145,9 @@ def test_oracle_and_null_and_what_cannot_be_spoken(
         "mfcl-transcripts", category="expert,multi_turn,irrelevance", conditions="clean",
         recognisers="simulated:b", **FEW,
     )  # fmt: skip
-    assert tm.run(suite, "test/oracle", log_dir=tmp_path).summary()["score"]["value"] == 1
-    null = tm.run(suite, "test/null", log_dir=tmp_path)
-    right = {score.category for score in null.scores() if score.readings["official"].value}
+    assert tm.run(suite, "control/oracle", log_dir=tmp_path).summary()["score"]["value"] == 1
+    null = tm.run(suite, "control/null", log_dir=tmp_path)
+    right = {score.category for score in null.scores() if score.verdicts["official"].value}
     assert right <= {"irrelevance", "live_irrelevance"}
     plain = speech_synthesis.synthesise_clip
 
@@ -159,7 +159,9 @@ def test_oracle_and_null_and_what_cannot_be_spoken(
     monkeypatch.setattr(speech_synthesis, "synthesise_clip", mute)
     speech_task_maker.load_pipeline.cache_clear()
     one = tm.load("mfcl-speech", category="simple_python", conditions="clean", engines="flite")
-    run = tm.run(one, "test/oracle", ids=["simple_python_0", "simple_python_1"], log_dir=tmp_path)
+    run = tm.run(
+        one, "control/oracle", ids=["simple_python_0", "simple_python_1"], log_dir=tmp_path
+    )
     assert (run.summary()["n_run"], run.summary()["n_not_run"]) == (1, 1)
     assert "no sound came" in next(iter(run.attempts())).failure.message
 
@@ -178,7 +180,7 @@ def test_what_could_not_be_spoken_is_made_when_the_run_goes_on(
         speech_task_maker.load_pipeline.cache_clear()
         suite = tm.load("mfcl-speech", category="simple_python", conditions="clean", **(
             FEW | {"engines": "flite", "items": 0}))  # fmt: skip
-        return tm.run(suite, "test/oracle", ids=["simple_python_0", "simple_python_1"],
+        return tm.run(suite, "control/oracle", ids=["simple_python_0", "simple_python_1"],
                       log_dir=tmp_path)  # fmt: skip
 
     monkeypatch.setattr(speech_synthesis, "synthesise_clip", mute)
@@ -219,7 +221,7 @@ def test_what_cannot_be_asked_for_is_reported() -> None:
 
 def test_the_sound_in_a_run_is_16_khz_pcm(tmp_path: Path) -> None:
     suite = tm.load("mfcl-speech", category="simple_python", conditions="clean", **FEW)
-    run = tm.run(suite, "test/null", log_dir=tmp_path)
+    run = tm.run(suite, "control/null", log_dir=tmp_path)
     [task] = run.tasks()
     [part] = [p for m in task.turns[0].messages for p in m.parts if isinstance(p, Audio)]
     data = MediaStore(run.path / "media").read(part)

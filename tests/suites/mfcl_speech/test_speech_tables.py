@@ -51,12 +51,12 @@ def answer(
     item: str, category: str, condition: str, right: bool, ear: str = "", mode: str = "FM3",
     **parts: float,
 ) -> Score:  # fmt: skip
-    label = Label(cause="perception", native=mode, primary=True)
+    label = Label(cause="perception", suite_cause=mode, primary=True)
     verdict = Verdict(outcome="correct" if right else "incorrect", value=float(right), parts=parts,
                       labels=() if right else (label,))  # fmt: skip
     axes = {"condition": condition} | ({"recogniser": ear} if ear else {})
     return Score(task="@".join((item, *axes.values())), item=item, category=category, axes=axes,
-                 readings={"official": verdict})  # fmt: skip
+                 verdicts={"official": verdict})  # fmt: skip
 
 
 def rows(scores: Sequence[Score]) -> Columns:
@@ -117,7 +117,7 @@ def _bounded(lost: Mapping[str, int], put: str) -> Columns:
     ]  # fmt: skip
     if put == "not run":
         gone = {f"{name}{i}" for name, n in lost.items() for i in range(n)}
-        made = [replace(x, readings={}, failure=NOT_REACHED) if x.item in gone else x for x in made]
+        made = [replace(x, verdicts={}, failure=NOT_REACHED) if x.item in gone else x for x in made]
     return rows(made)
 
 
@@ -284,10 +284,10 @@ def test_simulated_recognisers_are_marked_wherever_their_numbers_are() -> None:
             told = " ".join(map(str, row))
             heard = any(name in told for name in ("clean", "noisy", "snr="))
             assert "simulated" in told or not heard, made.title
-    assert "(simulated)" in speech_tables.speech_metrics(found)[0].told
+    assert "(simulated)" in speech_tables.speech_metrics(found)[0].title
     assert (
         "simulated"
-        not in next(m for m in speech_tables.speech_metrics(found) if "text" in m.name).told
+        not in next(m for m in speech_tables.speech_metrics(found) if "text" in m.name).title
     )
     beside = published_speech_figures.tables_with_published({"official": found})[1]
     assert isinstance(beside, Table) and beside.rows[0][0] == "this run (simulated recognisers)"
@@ -340,8 +340,8 @@ def test_the_headline_is_table_1s_overall_of_the_noisy_condition() -> None:
     headline, *parts = speech_tables.speech_metrics(found)
     seen = headline.measure(found)
     assert (headline.name, seen.n) == ("overall/noisy", 3 * 20 * len(COLUMN_LABELS))
-    assert seen.value == pytest.approx(0.3) and "overall, noisy" in headline.told
-    assert headline.rows and set(headline.select_rows(found).axis("condition")) == {"noisy"}
+    assert seen.value == pytest.approx(0.3) and "overall, noisy" in headline.title
+    assert headline.filters and set(headline.select_rows(found).axis("condition")) == {"noisy"}
     assert first(found, next(n for n in table(found, MAIN)["n"] if "noisy" in n))[
         "overall"].startswith(f"{100 * (seen.value or 0):.1f} ")  # fmt: skip
     names = [metric.name for metric in parts]
@@ -441,7 +441,7 @@ def test_nothing_ran_is_no_table() -> None:
 
 SPEECH: dict[str, Any] = {
     "spoken": "book a flight from austin to new york on july fifth",
-    "said": "um book a flight from austin to new york on july fifth please",
+    "uttered": "um book a flight from austin to new york on july fifth please",
     "changes": [["filled pause", 0, "", "um"]],
     "voice": {"engine": "flite", "name": "rms", "accent": "us", "rate": 1.1},
     "timeline": [
@@ -516,7 +516,7 @@ def test_transcripts_stored_with_the_sound_are_drawn_for_each_recogniser() -> No
 
 
 @pytest.mark.parametrize("text", ["", "one", "a " * 2000, "x" * 10_000, "\x00\ud800</svg>&<b>"])
-@pytest.mark.parametrize("side", ["said", "transcript"])
+@pytest.mark.parametrize("side", ["uttered", "transcript"])
 def test_any_words_stay_inside_the_drawing(text: str, side: str) -> None:
     for root in drawings(spoken({**SPEECH, side: text}, SPEECH)).values():
         width, height = float(root.get("width", 0)), float(root.get("height", 0))
@@ -578,4 +578,4 @@ def test_recordings_stand_first_and_single_effects_are_folded() -> None:
         [effects] = [
             view for view in rest if isinstance(view, Table) and "one by one" in view.title
         ]
-        assert effects.fold
+        assert effects.is_collapsed

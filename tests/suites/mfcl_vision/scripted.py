@@ -60,27 +60,27 @@ def tasks(n: int) -> tuple[Task, ...]:
         template = item_templates()[number * 7 % len(item_templates())]
         try:
             plan = item_generator.draw_plan(held, template, KNOBS, rng, f"item-{number}")
-            made.append(_task(plan, held.world))
+            made.append(_task(plan, held.fictional_world))
         except (ValueError, DataError):
             pass
         number += 1
     return tuple(made)
 
 
-def _task(plan: ItemPlan, world: Any) -> Task:
+def _task(plan: ItemPlan, environment: Any) -> Task:
     truth = ItemTruth(
-        answers=plan.answers, asked=plan.asked, hops=plan.hops, variation="base",
+        answers=plan.answers, question=plan.question, hops=plan.hops, variation="base",
         marks=tuple(
             SignMark(
                 role=sign.role, text=" ".join(sign.lines), symbol=sign.symbol, answer=sign.answer,
-                hrefs=(world.page(sign.entity).href,) if sign.entity else (),
+                hrefs=(environment.page(sign.entity).href,) if sign.entity else (),
             )
             for sign in plan.setting.signs
         ),
     )  # fmt: skip
     return Task(
         id=f"{plan.id}@base", item=plan.id, suite=task_maker.SUITE_NAME, category=plan.domain,
-        turns=(prompts.make_first_turn(truth.asked, None),), tools=search_tools(), seed=SEED,
+        turns=(prompts.make_first_turn(truth.question, None),), tools=search_tools(), seed=SEED,
         reference=msgspec.to_builtins(truth), axes={"variation": "base"}, limits=task_maker.LIMITS,
     )  # fmt: skip
 
@@ -172,7 +172,7 @@ def said(mark: SignMark) -> str:
 
 def asked(task: Task, rng: Random, n: int) -> list[str]:
     """Return words of the request, without small ones."""
-    words = [word.strip(".,?!'") for word in truth_of(task).asked.request.split()]
+    words = [word.strip(".,?!'") for word in truth_of(task).question.request.split()]
     kept = [word for word in words if len(word) > 4 and word.isalpha()]
     return [kept[i] for i in sorted(seeds.sample_indices(rng, len(kept), min(n, len(kept))))]
 

@@ -55,7 +55,7 @@ def _plans(seed: int) -> Iterator[ItemPlan]:
 @pytest.mark.long
 def test_no_words_of_question_and_picture_are_the_answer(plans: list[list[ItemPlan]]) -> None:
     for plan in plans[0]:
-        asked = prompts.question_text(plan.asked)
+        asked = prompts.question_text(plan.question)
         seen = [words for sign in plan.setting.signs for words in (*sign.lines, sign.symbol)]
         for text in (asked, *seen):
             assert not [
@@ -98,7 +98,7 @@ def test_answers_of_another_set_tell_nothing(plans: list[list[ItemPlan]]) -> Non
 def _right(plan: ItemPlan, model: Model, media: MediaStore) -> bool:
     """Play a plan in its own world; tell whether the answer is right."""
     tools = search_tools()
-    turn = prompts.make_first_turn(plan.asked, media.add_image(b"not looked at", "image/png"))
+    turn = prompts.make_first_turn(plan.question, media.add_image(b"not looked at", "image/png"))
     task = Task(id=plan.id, suite="mfcl-vision", turns=(turn,), tools=tools)
     world = SearchEnvironment(
         tools, item_generator.world_setup(SEEDS[0], TEXT.distractors).corpus, snippets=True
@@ -130,7 +130,7 @@ def test_edges_cost_the_reader_its_answers(tmp_path: Path, monkeypatch: pytest.M
     }  # fmt: skip
     run = tm.run(tm.load("mfcl-vision", **knobs), "baseline/ocr-search", log_dir=tmp_path)
     right = Counter(
-        score.axes["variation"] for score in run.scores() if score.readings["paper"].value == 1
+        score.axes["variation"] for score in run.scores() if score.verdicts["paper"].value == 1
     )
     assert run.summary()["n_run"] == 40
     assert right["base"] >= 5 and right["edges"] < right["base"], json.dumps(right)

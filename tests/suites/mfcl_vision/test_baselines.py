@@ -81,7 +81,7 @@ def answer(
         turns=(Turn(messages=(Message(role="user", parts=parts),)),),
     )  # fmt: skip
     parted = bool(tools) and "query_text" in tools[0].parameters["properties"]
-    world = SearchEnvironment(tools, PageCorpus(pages), snippets=True, parted=parted)
+    world = SearchEnvironment(tools, PageCorpus(pages), snippets=True, takes_parts=parted)
     done = asyncio.run(run_tool_loop(task, model, NativeFormat(), world, Sampling()))
     return done.answer
 

@@ -55,7 +55,7 @@ def pairs(view: Table | Drawing) -> dict[str, str]:
 def test_every_sign_has_its_box_where_it_is_and_the_clue_lies_above() -> None:
     view = made(vision_run.follows)["The picture as the model saw it (base)"]
     root = drawn(view)
-    assert isinstance(view, Drawing) and view.over == SEEN
+    assert isinstance(view, Drawing) and view.background == SEEN
     assert root.get("viewBox") == "0 0 1536 1024"
     roles = ["clutter", "foreground", "lookalike", "clue"]
     boxes = [box for box in root.iter(f"{SVG}rect") if box.get("class") in roles]
@@ -99,7 +99,7 @@ def test_without_boxes_or_a_picture_there_is_no_drawing_of_it() -> None:
             for view in episode_views.build_views(asked, vision_run.trajectory(asked, steps))
         ]
         assert not any("picture as the model" in title for title in titles)
-    published = ItemTruth(answers=("Paris",), asked=known.asked, variation="base")
+    published = ItemTruth(answers=("Paris",), question=known.question, variation="base")
     asked = Task(id="p", suite="mfcl-vision", turns=(), reference=msgspec.to_builtins(published))
     found = episode_views.build_views(
         asked, vision_run.trajectory(vision_run.task(1, "base", SEEN), steps)
@@ -212,10 +212,10 @@ def test_a_large_picture_is_scaled_and_linked_once_for_all_that_show_it(tmp_path
     trajectory = vision_run.trajectory(asked, vision_run.follows(episode_scoring.task_truth(asked)))
     found = episode_views.build_views(asked, trajectory)
     block = episode_block.completed_block(0, asked, trajectory, {}, found, store, tmp_path)
-    body = json.loads(block.body)
+    body = json.loads(block.details)
     (over,) = body["views"][0]["pictures"]
-    assert over == body["steps"][0]["said"][1]["pictures"][0]
-    assert over["told"] == "scaled from 1536 × 1024"
+    assert over == body["steps"][0]["new_messages"][1]["pictures"][0]
+    assert over["description"] == "scaled from 1536 × 1024"
     assert over["file"] == f"./media/{seen.sha256[:2]}/{seen.sha256}"
     held = json.loads(block.pictures[over["src"].removeprefix("#")])
     assert held.startswith("data:image/webp;base64,") and len(held) < seen.size_bytes / 4
@@ -275,7 +275,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vision")
     runs: list[Run] = [
         vision_run.run(folder, n=6),
-        vision_run.run(folder, n=6, dialect="prompt"),
+        vision_run.run(folder, n=6, tool_format="prompt"),
     ]
     return html_report.write_report(runs, folder / "report.html")
 

@@ -48,15 +48,23 @@ def test_the_oracle_is_right_and_has_no_mode() -> None:
 TRUTH = ItemTruth(
     variation="base",
     answers=("14 March 1987",),
-    asked=QuestionParts(request="When was the museum on the sign opened?"),
+    question=QuestionParts(request="When was the museum on the sign opened?"),
     marks=(
-        SignMark(role="clue", text="Tulden Museum", answer="14 March 1987", hrefs=("https://a.b/tulden",)),
-        SignMark(role="lookalike", text="Tulmar Museum", answer="3 May 1990",
-             hrefs=("https://a.b/tulmar",)),
-        SignMark(role="foreground", text="Orvo Cola", answer="1 June 2001", hrefs=("https://a.b/orvo",)),
+        SignMark(
+            role="clue", text="Tulden Museum", answer="14 March 1987", hrefs=("https://a.b/tulden",)
+        ),
+        SignMark(
+            role="lookalike",
+            text="Tulmar Museum",
+            answer="3 May 1990",
+            hrefs=("https://a.b/tulmar",),
+        ),
+        SignMark(
+            role="foreground", text="Orvo Cola", answer="1 June 2001", hrefs=("https://a.b/orvo",)
+        ),
     ),
     hops=(Hop(query="Tulden Museum", href="https://a.b/tulden", finds="14 March 1987"),),
-)  # fmt: skip
+)
 TASK = Task(id="i@base", item="i", suite="mfcl-vision", turns=(), axes={"variation": "base"})
 
 
@@ -91,7 +99,7 @@ def test_the_right_page_found_and_another_answer_is_an_abandoned_lead_with_its_p
     found = step((call(SEARCH_TOOL, keywords="Tulden Museum opened"), hits("x", "tulden")))
     done = episode(found, said='{"answer": "1 May 1900"}')
     label = failure_modes.find_modes(TRUTH, extract_actions(done))[0]
-    assert label.native == "6"
+    assert label.suite_cause == "6"
     assert "tulden at place 2" in label.evidence and "1 May 1900" in label.evidence
 
 
@@ -109,14 +117,16 @@ def test_speaking_as_if_the_tool_could_see_is_found_besides_poor_keywords(
 ) -> None:
     done = episode(step((call(SEARCH_TOOL, keywords=keywords), "[]")), said="")
     assert [
-        label.native for label in failure_modes.find_modes(TRUTH, extract_actions(done))
+        label.suite_cause for label in failure_modes.find_modes(TRUTH, extract_actions(done))
     ] == told
 
 
 def test_a_misread_name_is_reported_with_the_right_one() -> None:
     done = episode(step((call(SEARCH_TOOL, keywords="Tuldan"), "[]")), said="I do not know")
     label = failure_modes.find_modes(TRUTH, extract_actions(done))[0]
-    assert label.native == "1A" and "'tuldan'" in label.evidence and "'tulden'" in label.evidence
+    assert (
+        label.suite_cause == "1A" and "'tuldan'" in label.evidence and "'tulden'" in label.evidence
+    )
 
 
 def test_who_names_the_whole_clue_is_blamed_for_no_visual_error() -> None:
@@ -173,7 +183,7 @@ def test_what_ended_by_force_comes_before_any_mode(ending: Ending) -> None:
     parrot = step((call(SEARCH_TOOL, keywords="museum sign opened"), "[]"))
     for steps, behind in [((), "2"), ((parrot,), "5")]:
         labels = labelled(replace(episode(*steps, said="cut of"), ending=ending))
-        assert [label.native for label in labels][:2] == [failure_modes.FORCED_MODE, behind]
+        assert [label.suite_cause for label in labels][:2] == [failure_modes.FORCED_MODE, behind]
 
 
 def test_a_limit_of_steps_stands_behind_the_mode_that_led_to_it() -> None:
@@ -191,7 +201,7 @@ def test_a_limit_of_steps_stands_behind_the_mode_that_led_to_it() -> None:
 def test_a_reply_that_could_not_be_read_is_a_matter_of_form() -> None:
     odd = Step(reply=Reply(text='[search("Tulden]'), fault="a bracket is not closed")
     first, *_ = labelled(Trajectory(task="i@base", steps=(odd,)))
-    assert (first.cause, first.native) == (
+    assert (first.cause, first.suite_cause) == (
         "format",
         failure_modes.FORM_MODE,
     ) and "bracket" in first.evidence
@@ -214,11 +224,14 @@ def test_a_search_that_the_environment_refuses_is_a_fault_of_form_and_no_query(
     refused = Step(reply=Reply(), calls=tried, results=results)
     task = replace(TASK, reference=msgspec.to_builtins(TRUTH))
     found = episode_scoring.score_episode(task, episode(refused, said="I do not know"))["paper"]
-    assert (found.labels[0].cause, found.labels[0].native) == ("format", failure_modes.FORM_MODE)
+    assert (found.labels[0].cause, found.labels[0].suite_cause) == (
+        "format",
+        failure_modes.FORM_MODE,
+    )
     assert arguments in found.labels[0].evidence and found.labels[0].primary
     assert found.parts["searched"] == found.parts["queries"] == found.parts["fetched"] == 0
     parrot = step((call(SEARCH_TOOL, keywords="museum sign opened"), "[]"))
-    natives = [label.native for label in labelled(episode(refused, parrot, said="x"))]
+    natives = [label.suite_cause for label in labelled(episode(refused, parrot, said="x"))]
     assert natives[0] == "5" and failure_modes.FORM_MODE in natives
 
 
@@ -229,7 +242,7 @@ def test_a_right_answer_written_otherwise_is_a_matter_of_form(said: str) -> None
     found = step((call(SEARCH_TOOL, keywords="Tulden Museum opened"), hits("tulden")))
     for done in (episode(found, said=said), episode(said=said)):
         [label] = labelled(done)
-        assert (label.cause, label.native, label.primary) == (
+        assert (label.cause, label.suite_cause, label.primary) == (
             "format",
             failure_modes.FORM_MODE,
             True,
@@ -281,5 +294,5 @@ def test_an_address_that_a_snippet_speaks_of_was_not_found() -> None:
     page = MemoryPage("https://spam.example/", 'It\'s "Spam"', forged)
     world = WebEnvironment(search_tools(), PageCorpus([page]), snippets=True)
     step = Step(reply=Reply(calls=(call,)), calls=(call,), results=(asyncio.run(world.call(call)),))
-    track = extract_actions(Trajectory(task="t", dialect="native", steps=(step,)))
+    track = extract_actions(Trajectory(task="t", tool_format="native", steps=(step,)))
     assert [query.hrefs for query in track.queries] == [("https://spam.example/",)]

@@ -12,7 +12,7 @@ from toolmark.suites.mfcl_vision import answer_spellings, final_answer
 
 YES, NO = True, False
 
-# what is said, what is accepted, right by the paper's rule, right in the fair reading
+# what is said, what is accepted, right by the paper's rule, right in the fair rule
 CASES = [
     # case
     ("Tulden Park", "Tulden Park", YES, YES),

@@ -73,7 +73,7 @@ def test_parts_several_answers_and_a_trace_are_read(tmp_path: Path) -> None:
     }  # fmt: skip
     [entry] = item_folder.read_item_folder(folder(tmp_path, row)).entries
     assert entry.truth.answers == ("Ada Brun", "A. Brun")
-    assert (entry.truth.asked.request, entry.truth.asked.hint) == ("Who?", "Read it.")
+    assert (entry.truth.question.request, entry.truth.question.hint) == ("Who?", "Read it.")
     assert entry.truth.hops == (Hop(query="q", href="https://a.b/c", finds="x"),)
     assert entry.domain == "places"
     assert entry.truth.marks[0].box == pytest.approx((1, 2, 30, 40))
@@ -100,7 +100,7 @@ def test_bad_pictures_are_named_and_the_run_goes_on(tmp_path: Path) -> None:
     (made / "pages" / "a.b").mkdir(parents=True)
     (made / "pages" / "a.b" / "one.html").write_text("<p>Who built it: Ada Brun</p>")
     suite = tm.load("mfcl-vision", source=str(made), variations="base,crop-4:3")
-    run = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs")
+    run = tm.run(suite, "control/oracle", log_dir=tmp_path / "runs")
     assert run.summary()["score"]["value"] == 1 and run.summary()["n_run"] == 4
     reasons = {attempt.task: attempt.failure.message for attempt in run.attempts()}
     bad = ("empty", "torn", "words", "absent")
@@ -137,7 +137,7 @@ def test_what_a_folder_lacks_is_reported_before_anything_is_made(tmp_path: Path)
     made = folder(tmp_path / "set", GOOD)
     suite = tm.load("mfcl-vision", source=str(made))
     with pytest.raises(UsageError, match=r"bring no pages of their own; -T search= can be"):
-        tm.run(suite, "test/null", log_dir=tmp_path / "runs")
+        tm.run(suite, "control/null", log_dir=tmp_path / "runs")
     with pytest.raises(UsageError, match="hops"):
         tm.load("mfcl-vision", source=str(made), hops="2")
     with pytest.raises(UsageError, match="no item of these domains"):
@@ -170,7 +170,7 @@ def test_a_run_goes_on_only_with_the_same_items(tmp_path: Path) -> None:
 
     def asked() -> tm.Run:
         suite = tm.load("mfcl-vision", source=str(made), variations="base")
-        return tm.run(suite, "test/null", log_dir=tmp_path / "runs")
+        return tm.run(suite, "control/null", log_dir=tmp_path / "runs")
 
     first = asked()
     assert first.summary()["n_not_run"] == 1
@@ -191,7 +191,7 @@ def test_a_run_goes_on_only_with_what_answered_before(search: str, tmp_path: Pat
     def asked() -> Path:
         suite = tm.load("mfcl-vision", source=str(made), variations="base",
                         search=search.format(made))  # fmt: skip
-        return Path(tm.run(suite, "test/null", log_dir=tmp_path / "runs").path)
+        return Path(tm.run(suite, "control/null", log_dir=tmp_path / "runs").path)
 
     first = asked()
     (made / "pages" / "note.bin").write_text("no page")
@@ -215,7 +215,7 @@ def test_a_set_of_a_folder_brings_its_pages_along(tmp_path: Path) -> None:
     page.write_text("changed")
     assert "Ada Brun" in copy.read_text(), "a file of its own"
     page.unlink()
-    run = tm.run(tm.load("mfcl-vision"), "test/oracle", tasks=made, log_dir=tmp_path / "runs")
+    run = tm.run(tm.load("mfcl-vision"), "control/oracle", tasks=made, log_dir=tmp_path / "runs")
     assert run.summary()["n_run"] == 1 and run.summary()["score"]["value"] == 1
 
 
@@ -276,10 +276,10 @@ def test_a_question_that_holds_its_parts_is_asked_once(tmp_path: Path) -> None:
     [entry] = item_folder.read_item_folder(
         folder(tmp_path, GOOD | parts | {"question": whole})
     ).entries
-    assert entry.truth.asked.request == "Who built it?"
-    assert prompts.question_text(entry.truth.asked) == whole
+    assert entry.truth.question.request == "Who built it?"
+    assert prompts.question_text(entry.truth.question) == whole
     [entry] = item_folder.read_item_folder(folder(tmp_path, GOOD | parts)).entries
-    assert prompts.question_text(entry.truth.asked) == whole, (
+    assert prompts.question_text(entry.truth.question) == whole, (
         "parts that do not stand there are added"
     )
     mixed = GOOD | parts | {"question": "Who, Seen in May. built it?"}
@@ -304,7 +304,7 @@ def test_what_is_not_read_is_reported_with_its_lines(tmp_path: Path) -> None:
     (held.path / "pages").mkdir()
     (held.path / "pages" / "one.html").write_text("<p>Who built it: Ada Brun</p>")
     suite = tm.load("mfcl-vision", source=str(held.path), variations="base")
-    run = tm.run(suite, "test/null", log_dir=tmp_path / "runs")
+    run = tm.run(suite, "control/null", log_dir=tmp_path / "runs")
     assert run.info.notes["data"] == held.notes
 
 

@@ -54,10 +54,13 @@ def held() -> item_generator.WorldSetup:
 @cache
 def pages() -> dict[str, str]:
     """Return the text of each page, by its address."""
-    return {found.href: html_conversion.html_to_text(found.html) for found in held().world.pages}
+    return {
+        found.href: html_conversion.html_to_text(found.html)
+        for found in held().fictional_world.pages
+    }
 
 
-def plans(template: Template, knobs: GenerationParameters, n: int = 1) -> Iterator[ItemPlan]:
+def plans(template: Template, parameters: GenerationParameters, n: int = 1) -> Iterator[ItemPlan]:
     """Draw plans that keep the laws."""
     attempt = 0
     while n:
@@ -65,7 +68,9 @@ def plans(template: Template, knobs: GenerationParameters, n: int = 1) -> Iterat
         attempt += 1
         assert attempt < 200, f"{template.name}: no plan keeps the laws"
         try:
-            yield item_generator.draw_plan(held(), template, knobs, rng, f"{template.name}/{n}")
+            yield item_generator.draw_plan(
+                held(), template, parameters, rng, f"{template.name}/{n}"
+            )
         except ValueError:
             continue
         n -= 1
@@ -107,7 +112,7 @@ def test_who_reads_the_clue_and_searches_finds_the_answer(template: Template) ->
 @pytest.mark.parametrize("template", item_templates(), ids=lambda template: template.name)
 def test_question_and_picture_tell_no_answer(template: Template) -> None:
     (plan,) = plans(template, GenerationParameters(lookalikes=(2,), depth=(1,)))
-    asked = prompts.question_text(plan.asked)
+    asked = prompts.question_text(plan.question)
     lettering = [text for sign in plan.setting.signs for text in (*sign.lines, sign.symbol) if text]
     assert not any(told(text, answer) for answer in plan.answers for text in (asked, *lettering))
     assert not any(told(asked, text) for text in lettering)
@@ -125,10 +130,10 @@ def test_one_is_meant_among_several_alike(kind: str) -> None:
     (plan,) = plans(template, GenerationParameters(lookalikes=(2,), clue=("text",)))
     clue = next(sign for sign in plan.setting.signs if sign.role == "clue")
     if kind == "select":
-        assert not clue.mark and re.search(r"\bone that\b", plan.asked.request)
+        assert not clue.mark and re.search(r"\bone that\b", plan.question.request)
     else:
         assert re.search(rf"{clue.mark}most name|name .*furthest to the {clue.mark}\b",
-                         plan.asked.request)  # fmt: skip
+                         plan.question.request)  # fmt: skip
 
 
 def test_parameters_determine_what_plans_contain() -> None:
@@ -144,7 +149,7 @@ def test_parameters_determine_what_plans_contain() -> None:
         assert plan.setting.clue_share == LETTER_HEIGHT_SHARES["small"]
         signs = [sign for sign in plan.setting.signs if sign.role != "clutter"]
         assert all(sign.symbol and not sign.lines for sign in signs)
-        assert plan.asked.context and plan.asked.form and plan.asked.hint
+        assert plan.question.context and plan.question.form and plan.question.hint
 
 
 def test_parts_of_a_question_come_and_go_and_nothing_else_changes() -> None:
@@ -158,14 +163,14 @@ def test_parts_of_a_question_come_and_go_and_nothing_else_changes() -> None:
         ]
         for level in levels
     )
-    held = [getattr(item.plan.asked, part) for item in drawn for part in QUESTION_PARTS]
+    held = [getattr(item.plan.question, part) for item in drawn for part in QUESTION_PARTS]
     assert any(held) and not all(held)
     for full, empty, some in zip(whole, bare, drawn, strict=True):
-        assert all(getattr(full.plan.asked, part) for part in QUESTION_PARTS)
-        assert empty.plan.asked == QuestionParts(request=full.plan.asked.request)
+        assert all(getattr(full.plan.question, part) for part in QUESTION_PARTS)
+        assert empty.plan.question == QuestionParts(request=full.plan.question.request)
         assert full.image == empty.image == some.image and full.marks == empty.marks == some.marks
         for part in QUESTION_PARTS:
-            assert getattr(some.plan.asked, part) in ("", getattr(full.plan.asked, part))
+            assert getattr(some.plan.question, part) in ("", getattr(full.plan.question, part))
 
 
 def test_no_single_answer_is_right_often() -> None:
@@ -202,7 +207,7 @@ def _plan() -> ItemPlan:
 
 
 def _asking(plan: ItemPlan, more: str) -> ItemPlan:
-    return replace(plan, asked=replace(plan.asked, request=f"{plan.asked.request} {more}"))
+    return replace(plan, question=replace(plan.question, request=f"{plan.question.request} {more}"))
 
 
 def test_an_answer_in_the_question_is_a_breach() -> None:
@@ -319,7 +324,7 @@ def test_a_choice_of_domains_and_kinds_takes_items_of_the_whole_set(
         if item_generator.item_cell(k)[0] in domains and item_generator.item_cell(k)[1] in kinds
     ]
     assert chosen == meant
-    names = GeneratedItems(seed=SEED, n=n, knobs=few).item_headers()
+    names = GeneratedItems(seed=SEED, n=n, parameters=few).item_headers()
     assert [item_generator.item_number(name.id) for name in names] == chosen
     assert [(name.domain, name.kind) for name in names] == [*map(item_generator.item_cell, chosen)]
 
@@ -384,7 +389,10 @@ def test_items_are_the_same_in_another_process(items: list[GeneratedItem]) -> No
 
 def test_seeds_make_other_items(items: list[GeneratedItem]) -> None:
     assert len({_digest(made) for made in items}) == len(items)
-    assert item_generator.world_setup(SEED + 1, 1).world.pages[0] != held().world.pages[0]
+    assert (
+        item_generator.world_setup(SEED + 1, 1).fictional_world.pages[0]
+        != held().fictional_world.pages[0]
+    )
 
 
 @pytest.mark.parametrize("name", ["base", "crop-16:9", "crop-4:3", "resize-4:3", "gray", "edges"])

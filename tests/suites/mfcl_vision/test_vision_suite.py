@@ -47,21 +47,21 @@ def tasks(made: Path) -> list[Task]:
     return list(read_records(made / "tasks.jsonl", Task))
 
 
-@pytest.mark.parametrize("dialect", ["native", "prompt"])
+@pytest.mark.parametrize("tool_format", ["native", "prompt"])
 @pytest.mark.parametrize("structured", [False, True])
 def test_the_oracle_is_always_right_and_null_never(
-    dialect: str, structured: bool, tmp_path: Path
+    tool_format: str, structured: bool, tmp_path: Path
 ) -> None:
     few = KNOBS | {"items": 2, "variations": "base,gray", "structured": structured}
     suite = tm.load("mfcl-vision", **few)
-    run = tm.run(suite, "test/oracle", tool_format=dialect, log_dir=tmp_path)
+    run = tm.run(suite, "control/oracle", tool_format=tool_format, log_dir=tmp_path)
     assert run.summary()["score"]["value"] == 1 and run.summary()["n_run"] == 4
-    null = tm.run(suite, "test/null", tool_format=dialect, log_dir=tmp_path)
+    null = tm.run(suite, "control/null", tool_format=tool_format, log_dir=tmp_path)
     assert null.summary()["score"]["value"] == 0
     labels = {
-        (each.axes["variation"], label.native)
+        (each.axes["variation"], label.suite_cause)
         for each in null.scores()
-        for label in each.readings["paper"].labels
+        for label in each.verdicts["paper"].labels
         if label.primary
     }
     assert labels == {("base", "2"), ("gray", "other")}, "what base does too is not the damage's"
@@ -79,7 +79,7 @@ def test_tasks_are_as_promised(made: Path) -> None:
         system, user = task.turns[0].messages
         picture = user.parts[0]
         assert system.text == prompts.SYSTEM_PROMPT and isinstance(picture, Image)
-        assert user.text == prompts.question_text(truth.asked)
+        assert user.text == prompts.question_text(truth.question)
         known = {"variation", "domain", "kind", "template", "hops", "clue"}
         assert set(task.axes) == known | {"context", "hint", "form"}
         assert int(task.axes["hops"]) == len(truth.hops) <= 2
@@ -110,7 +110,7 @@ def test_who_asks_back_gets_one_answer_that_nobody_knows(tmp_path: Path) -> None
     assert model.seen[1].messages[-1].text == prompts.USER_REPLY
     assert [step.ruling and step.ruling.allowed for step in done.steps] == [True, False]
     [scored] = run.scores()
-    assert scored.readings["paper"].parts["asked_back"] == 1
+    assert scored.verdicts["paper"].parts["asked_back"] == 1
 
 
 class Loops(Model):
@@ -131,11 +131,11 @@ def test_a_made_set_is_asked_with_its_own_pages(made: Path, tmp_path: Path) -> N
     for told in ("Items by domain and query type", "## Signs", "## Pictures", "Sensitive"):
         assert told.lower() in card.lower(), told
     run = tm.run(
-        tm.load("mfcl-vision"), "test/oracle", tasks=made, log_dir=tmp_path
+        tm.load("mfcl-vision"), "control/oracle", tasks=made, log_dir=tmp_path
     )  # of another seed
     assert run.summary()["score"]["value"] == 1 and run.info.seed == 7
     with pytest.raises(UsageError, match="made with hops"):
-        tm.run(tm.load("mfcl-vision", hops="3"), "test/null", tasks=made, log_dir=tmp_path)
+        tm.run(tm.load("mfcl-vision", hops="3"), "control/null", tasks=made, log_dir=tmp_path)
 
 
 @pytest.mark.slow
@@ -172,19 +172,19 @@ def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None
         assert entry.truth.answers == own[entry.id].answers
         assert entry.truth.marks == own[entry.id].marks
     suite = tm.load("mfcl-vision", source=str(made), variations="base,jitter=2")
-    run = tm.run(suite, "test/oracle", log_dir=tmp_path)
+    run = tm.run(suite, "control/oracle", log_dir=tmp_path)
     assert run.summary()["n_run"] == 8 and suite.provenance.notes == ()
     pictures = {task.item: task.turns for task in tasks(made) if task.axes["variation"] == "base"}
     for task in run.tasks():
         if task.axes["variation"] == "base":
             assert task.turns == pictures[task.item], "the same bytes"
-    assert all(score.readings["paper"].value == 1 for score in run.scores())
+    assert all(score.verdicts["paper"].value == 1 for score in run.scores())
 
 
 @pytest.mark.slow
 def test_the_pages_of_a_set_answer_as_a_corpus(made: Path, tmp_path: Path) -> None:
     suite = tm.load("mfcl-vision", **KNOBS, search=f"corpus:{made / 'pages'}")
-    run = tm.run(suite, "test/oracle", log_dir=tmp_path, limit=3)
+    run = tm.run(suite, "control/oracle", log_dir=tmp_path, limit=3)
     assert run.summary()["score"]["value"] == 1
 
 
@@ -193,7 +193,7 @@ def test_recorded_searches_can_be_replayed_without_the_pages(made: Path, tmp_pat
     tape = tmp_path / "tape.jsonl"
     for search in (f"record:{tape}@corpus:{made / 'pages'}", f"replay:{tape}"):
         suite = tm.load("mfcl-vision", **KNOBS, search=search)
-        run = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs", limit=3)
+        run = tm.run(suite, "control/oracle", log_dir=tmp_path / "runs", limit=3)
         assert run.summary()["score"]["value"] == 1, search
 
 
@@ -237,13 +237,13 @@ def test_pages_of_another_world_are_noticed(made: Path, tmp_path: Path) -> None:
     changed.write_text(lines[0].replace('"seed":7', '"seed":8') + "\n")
     (tmp_path / "media").symlink_to(made / "media")
     suite = tm.load("mfcl-vision", **KNOBS)
-    run = tm.run(suite, "test/oracle", tasks=changed, log_dir=tmp_path / "runs")
+    run = tm.run(suite, "control/oracle", tasks=changed, log_dir=tmp_path / "runs")
     [attempt] = run.attempts()
     assert "no page of seed 8" in attempt.failure.message
 
 
 @pytest.mark.parametrize(
-    ("knobs", "told"),
+    ("parameters", "told"),
     [
         ({"variations": "bsae"}, "no variation 'bsae'"),
         ({"variations": ""}, "no variation given"),
@@ -259,9 +259,9 @@ def test_pages_of_another_world_are_noticed(made: Path, tmp_path: Path) -> None:
         ({"source": "nowhere"}, "nowhere/items.jsonl: cannot read items"),
     ],
 )
-def test_wrong_parameters_are_named(knobs: dict[str, str], told: str) -> None:
+def test_wrong_parameters_are_named(parameters: dict[str, str], told: str) -> None:
     with pytest.raises((UsageError, DataError), match=told):
-        tm.load("mfcl-vision", **knobs)
+        tm.load("mfcl-vision", **parameters)
 
 
 @pytest.mark.parametrize("search", ["serpapi", "brave", "tavily", "serper", "elsewhere"])
@@ -272,7 +272,7 @@ def test_a_search_that_cannot_answer_is_reported_before_pictures_are_made(
         monkeypatch.delenv(name, raising=False)
     suite = tm.load("mfcl-vision", **KNOBS, search=search)
     with pytest.raises(UsageError, match="search"):
-        tm.run(suite, "test/null", log_dir=tmp_path)
+        tm.run(suite, "control/null", log_dir=tmp_path)
 
 
 def test_each_variation_hangs_on_itself_alone(made: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.suites.mfcl_vision import vision_run as hand
+from tests.suites.mfcl_vision import vision_run
 
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Chart, Label, Score, Table, Verdict
@@ -46,7 +46,7 @@ def answer(
     about = {"task": f"{item}@{name}", "item": item, "category": axes["domain"], "axes": axes}
     if not_run:
         return Score(**about, failure=NOT_REACHED)  # type: ignore[arg-type]
-    label = Label(cause="perception", native=mode, primary=True)
+    label = Label(cause="perception", suite_cause=mode, primary=True)
     shown = (
         {}
         if right
@@ -57,7 +57,7 @@ def answer(
     verdict = Verdict(outcome="correct" if right else "incorrect", value=float(right),
                       parts={"searched": 1.0, "steps": 3.0, **shown, **parts},
                       labels=() if right else (label,))  # fmt: skip
-    return Score(**about, readings={"paper": verdict})  # type: ignore[arg-type]
+    return Score(**about, verdicts={"paper": verdict})  # type: ignore[arg-type]
 
 
 def rows(scores: Sequence[Score]) -> Columns:
@@ -127,11 +127,11 @@ def test_overall_needs_the_eight_and_leaves_the_others_out() -> None:
         head.name == "overall"
         and head.measure(more).value == variation_statistics.overall_score(more).value
     )
-    assert head.rows and len(head.select_rows(more)) == 160
+    assert head.filters and len(head.select_rows(more)) == 160
     assert [part.name for part in parts] == [f"accuracy/{n}" for n in (*EIGHT, "occlusion=0.5")]
     named = accuracy_tables.build_metrics(four)[0]
-    assert named.name == "accuracy" and named.told == "accuracy, mean of base and edges"
-    assert accuracy_tables.build_metrics(whole({"edges": 0.5}))[0].told == "accuracy, edges"
+    assert named.name == "accuracy" and named.title == "accuracy, mean of base and edges"
+    assert accuracy_tables.build_metrics(whole({"edges": 0.5}))[0].title == "accuracy, edges"
     assert len(accuracy_tables.build_metrics(whole({"edges": 0.5}))) == 1
     only = whole({"occlusion=0.5": 0.25})
     assert accuracy_tables.build_metrics(only)[0].measure(only).value == 0.25
@@ -197,7 +197,7 @@ def test_table_2_tells_how_many_crops_were_filled_up_with_bars() -> None:
 def test_the_grid_holds_every_answer_once() -> None:
     found = whole(ALL, n=25)
     first, base = accuracy_tables.domain_tables("paper", found)
-    assert first.head == ("domain", *QUERY_KINDS, "all") and first.heat == 6
+    assert first.head == ("domain", *QUERY_KINDS, "all") and first.n_shaded_columns == 6
     made = lines(first)
     assert list(made) == [*DOMAINS, "all"]
     assert made["all"]["all"] == pytest.approx(found.value.mean())
@@ -412,7 +412,9 @@ def test_several_runs_are_distinguished_by_how_they_call() -> None:
 
 
 def test_a_played_run_fills_every_table(tmp_path: Path) -> None:
-    run = hand.run(tmp_path, n=15, drawn=False, luck=dict.fromkeys(EIGHT, 0.4) | {"base": 0.9})
+    run = vision_run.run(
+        tmp_path, n=15, drawn=False, luck=dict.fromkeys(EIGHT, 0.4) | {"base": 0.9}
+    )
     readings = {name: gather_columns(run.scores(), name) for name in episode_scoring.RULES}
     made = titled(paper_comparison.build_tables(readings))
     for title in ("Failure modes by variation", "What was done, by variation", "Beside the paper"):

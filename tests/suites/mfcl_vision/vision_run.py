@@ -75,7 +75,7 @@ def truth(
     ]  # fmt: skip
     return ItemTruth(
         answers=("14 May 1931", "May 14, 1931"),
-        asked=QuestionParts(request="When was the owner of the house in the middle born?",
+        question=QuestionParts(request="When was the owner of the house in the middle born?",
                     context="I walked past it yesterday.", form="Give day, month and year."),
         marks=tuple(marks), hops=tuple(way[:hops]), variation=variation, size=size,
         settings={"ratio": "16:9"} if variation.startswith("crop") else {},
@@ -127,7 +127,7 @@ def task(
         item=f"{number:03}",
         suite="mfcl-vision",
         category=axes["domain"],
-        turns=(prompts.make_first_turn(known.asked, seen),),
+        turns=(prompts.make_first_turn(known.question, seen),),
         tools=search_tools(),
         reference=msgspec.to_builtins(known),
         axes=axes,
@@ -195,16 +195,20 @@ AGENTS: tuple[Played, ...] = (follows, guesses, parrots, nearby)
 LUCK: Mapping[str, float] = {"base": 0.6, "crop-16:9": 0.55, "gray": 0.5, "edges": 0.15}
 
 
-def trajectory(asked: Task, steps: Sequence[Step], *, dialect: str = "native") -> Trajectory:
-    first = msgspec.structs.replace(steps[0], said=asked.turns[0].messages)
+def trajectory(asked: Task, steps: Sequence[Step], *, tool_format: str = "native") -> Trajectory:
+    first = msgspec.structs.replace(steps[0], new_messages=asked.turns[0].messages)
     return Trajectory(
-        task=asked.id, steps=(first, *steps[1:]), answer=steps[-1].reply.text, dialect=dialect,
-        usage=Usage(input=4000, output=120), latency_s=3.0,
-    )  # fmt: skip
+        task=asked.id,
+        steps=(first, *steps[1:]),
+        answer=steps[-1].reply.text,
+        tool_format=tool_format,
+        usage=Usage(input=4000, output=120),
+        latency_s=3.0,
+    )
 
 
 def run(
-    parent: Path, *, n: int = 10, luck: Mapping[str, float] = LUCK, dialect: str = "native",
+    parent: Path, *, n: int = 10, luck: Mapping[str, float] = LUCK, tool_format: str = "native",
     model: str = "test/shown", drawn: bool = True, size: tuple[int, int] = SIZE,
     look: Callable[[int, tuple[int, int]], bytes] | None = None,
 ) -> Run:  # fmt: skip
@@ -222,7 +226,7 @@ def run(
                 seen = media.add_image(look(number, size), "image/png")
             hops, twins = 1 + number % 2, number % 3 > 0
             tasks.append(task(number, name, seen, hops=hops, twins=twins, size=size))
-    plan = Plan(suite="mfcl-vision", model=model, dialect=dialect, sampling=Sampling())
+    plan = Plan(suite="mfcl-vision", model=model, tool_format=tool_format, sampling=Sampling())
     path = run_folders.claim_folder(parent, plan)
     run_folders.write_run(
         path, plan, tasks, media=media, seed=1, command="toolmark run mfcl-vision"
@@ -233,7 +237,7 @@ def run(
         right = rng.random() < luck[asked.axes["variation"]]
         agent = follows if right else rng.choice(AGENTS[1:])
         known = episode_scoring.task_truth(asked)
-        done.append(trajectory(asked, agent(known), dialect=dialect))
+        done.append(trajectory(asked, agent(known), tool_format=tool_format))
     done.close()
     made = Run(path)
     run_finalization.rescore_run(made, SCORER)

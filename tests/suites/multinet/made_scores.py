@@ -11,7 +11,7 @@ from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.multinet.frame_records import ACTIONS
 
 READINGS = ("paper", "reference")
-LABEL = Label(cause="wrong_answer", native="wrong", primary=True)
+LABEL = Label(cause="wrong_answer", suite_cause="wrong", primary=True)
 
 
 def answer(
@@ -30,7 +30,7 @@ def answer(
     )  # fmt: skip
     return Score(
         task=f"{item}@{form}", item=item, category=category,
-        axes={"form": form, "family": "piqa", **axes}, readings=dict.fromkeys(READINGS, verdict),
+        axes={"form": form, "family": "piqa", **axes}, verdicts=dict.fromkeys(READINGS, verdict),
     )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def chosen(
     """Answers by an index; -1 is invalid, `raw` are the numbers said there by row."""
     made = []
     for row, (right, told) in enumerate(zip(truth, said, strict=True)):
-        parts = {"valid": float(told >= 0), "truth": float(right), "said": float(told),
+        parts = {"valid": float(told >= 0), "truth": float(right), "predicted": float(told),
                  "classes": float(n)}  # fmt: skip
         if raw and row in raw:
             parts["raw"] = float(raw[row])
@@ -60,7 +60,7 @@ def played(truth: Sequence[int], said: Sequence[int], **about: str) -> list[Scor
         parts = {
             "valid": float(inside),
             "truth": right,
-            "said": told if inside else -1,
+            "predicted": told if inside else -1,
             "classes": n * n,
             "guess.stay": 28,
             "guess.previous": truth[max(0, row - 1)],

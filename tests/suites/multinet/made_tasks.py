@@ -93,21 +93,25 @@ def _piqa(i: int, rng: Any) -> Frame:
     pair = (f"with a spoon {i}", f"with a song {HOSTILE if i == 0 else i}")
     right = seeds.draw_below(rng, 2)
     return frame("piqa", i, Choice(options=pair), right,
-                 guesses={"uniform": seeds.draw_below(rng, 2), "majority": 1})  # fmt: skip
+                 baseline_answers={"uniform": seeds.draw_below(rng, 2), "majority": 1})  # fmt: skip
 
 
 def _odinw(i: int, rng: Any) -> Frame:
     name = tuple(SETS)[i % len(SETS)]
     right = seeds.draw_below(rng, len(SETS[name]))
     return frame("odinw", i, Choice(options=SETS[name]), right, slices={"subset": name},
-                 guesses={"majority": 0, "majority-by-subset": 1})  # fmt: skip
+                 baseline_answers={"majority": 0, "majority-by-subset": 1})  # fmt: skip
 
 
 def _joint(i: int, rng: Any) -> dict[str, Any]:
     right = 28 if seeds.draw_below(rng, 3) == 0 else seeds.draw_below(rng, 36)
     known = {"uniform": seeds.draw_below(rng, 36), "majority": 28, "stay": 28,
              "previous": seeds.draw_below(rng, 36)}  # fmt: skip
-    return {"right": right, "guesses": known, "slices": {"layout": ("ring", "forced")[i // 12 % 2]}}
+    return {
+        "right": right,
+        "baseline_answers": known,
+        "slices": {"layout": ("ring", "forced")[i // 12 % 2]},
+    }
 
 
 def _overcooked(i: int, rng: Any) -> Frame:
@@ -116,21 +120,21 @@ def _overcooked(i: int, rng: Any) -> Frame:
 
 def _odds(i: int, rng: Any) -> Frame:
     rest = _joint(i, rng)
-    rest["guesses"] |= {"uniform": (1 / 36,) * 36}
+    rest["baseline_answers"] |= {"uniform": (1 / 36,) * 36}
     return frame("overcooked", i, Distribution(options=JOINT), **rest)
 
 
 def _sqa3d(i: int, rng: Any) -> Frame:
     words = ("left", "two", "brown table")
     known = {"majority": "left", "majority-by-type": words[i % 2]}
-    return frame("sqa3d", i, FreeText(), words[seeds.draw_below(rng, 3)], guesses=known,
+    return frame("sqa3d", i, FreeText(), words[seeds.draw_below(rng, 3)], baseline_answers=known,
                  slices={"type": ("what", "how", "can")[i % 3]})  # fmt: skip
 
 
 def _bfcl(i: int, rng: Any) -> Frame:
     right = tuple((f"cd(folder='d{t}')", f"ls(a={i})") for t in range(3))
     return frame("bfcl", i, FunctionCalls(), right, turns=("Go.", "On.", "Again."),
-                 guesses={"majority": right[:1]})  # fmt: skip
+                 baseline_answers={"majority": right[:1]})  # fmt: skip
 
 
 def _openx(i: int, rng: Any) -> Frame:
@@ -143,7 +147,11 @@ def _openx(i: int, rng: Any) -> Frame:
         space,
         right,
         slices={"morphology": name},
-        guesses={"mean": space.mean, "previous": near, "linear": tuple(2 * x for x in near)},
+        baseline_answers={
+            "mean": space.mean,
+            "previous": near,
+            "linear": tuple(2 * x for x in near),
+        },
     )
 
 
@@ -176,7 +184,7 @@ def answered(task: Task, skill: float) -> Trajectory:
 def trajectory(task: Task, said: Sequence[Reply]) -> Trajectory:
     """An episode of these replies."""
     steps = tuple(
-        Step(reply=each, turn=turn, said=task.turns[turn].messages, calls=each.calls)
+        Step(reply=each, turn=turn, new_messages=task.turns[turn].messages, calls=each.calls)
         for turn, each in enumerate(said)
     )
     return Trajectory(task=task.id, steps=steps, answer=said[-1].text)
@@ -224,11 +232,13 @@ def make(
     media = MediaStore(parent / "media")
     maker = task_making.PictureMaker(rows=rows, home=str(media.folder))
     asked = [done for task in items for done in maker.item([task])]
-    plan = Plan(suite=asked[0].suite, model=model, dialect="native", knobs={"data": "synthetic"})
+    plan = Plan(
+        suite=asked[0].suite, model=model, tool_format="native", parameters={"data": "synthetic"}
+    )
     path = run_folders.claim_folder(parent, plan)
     run_folders.write_run(
         path, plan, iter(asked), media=media, seed=1, command="toolmark run", hashes={},
-        versions={}, served=(), created="2026-01-02T03:04:05+00:00",
+        versions={}, served_models=(), created="2026-01-02T03:04:05+00:00",
     )  # fmt: skip
     done = RecordAppender(path / "trajectories.jsonl")
     for task in asked:

@@ -15,8 +15,7 @@ import toolmark as tm
 from toolmark.core import seeds, sentence_encoder
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Call, Cause, Reply, Step, StopReason, Task, Trajectory, Verdict
-from toolmark.suites.multinet import answer_scoring
-from toolmark.suites.multinet import conversation_calls as scored
+from toolmark.suites.multinet import answer_scoring, conversation_calls
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES
 from toolmark.suites.multinet.frame_records import (
     ActionVector,
@@ -38,9 +37,9 @@ MOTION = ActionVector(names=("x", "y", "z"), low=(-1.0, 0.0, 0.0), high=(1.0, 4.
 def task(
     space: AnswerSpace, right: Any, form: Form = "text", family: Family = "odinw", **more: Any
 ) -> Task:
-    guesses = more.pop("guesses", {})
+    guesses = more.pop("baseline_answers", {})
     known = Truth(family=family, source="synthetic", form=form, space=space, truth=right,
-                  group="g", guesses=guesses)  # fmt: skip
+                  group="g", baseline_answers=guesses)  # fmt: skip
     return Task(id="t", suite="s", turns=(), reference={**msgspec.to_builtins(known), **more})
 
 
@@ -58,20 +57,20 @@ def call(name: str, arguments: str) -> Reply:
 
 
 def test_a_choice_is_right_wrong_or_invalid() -> None:
-    asked = task(Choice(options=("a", "b", "c")), 1, guesses={"majority": 2})
+    asked = task(Choice(options=("a", "b", "c")), 1, baseline_answers={"majority": 2})
     known = {"valid": 1.0, "classes": 3.0, "truth": 1.0, "guess.majority": 2.0}
     right, wrong, beyond = (judged(asked, said)["paper"] for said in ("1", "2", "7"))
-    assert (right.value, right.parts, right.labels) == (1.0, {**known, "said": 1.0}, ())
-    assert (wrong.value, wrong.parts) == (0.0, {**known, "said": 2.0})
+    assert (right.value, right.parts, right.labels) == (1.0, {**known, "predicted": 1.0}, ())
+    assert (wrong.value, wrong.parts) == (0.0, {**known, "predicted": 2.0})
     assert wrong.labels[0].cause == "wrong_answer"
-    assert beyond.parts == {**known, "valid": 0.0, "said": -1.0, "raw": 7.0}
-    assert (beyond.labels[0].cause, beyond.labels[0].native) == ("wrong_value", "invalid")
+    assert beyond.parts == {**known, "valid": 0.0, "predicted": -1.0, "raw": 7.0}
+    assert (beyond.labels[0].cause, beyond.labels[0].suite_cause) == ("wrong_value", "invalid")
 
 
 def test_overcooked_is_scored_by_player_too() -> None:
     asked = task(Choice(options=JOINT), 28, family="overcooked")
     parts = judged(asked, "29")["paper"].parts
-    assert [parts[f"{name}_{k}"] for name in ("truth", "said") for k in (0, 1)] == [4, 4, 4, 5]
+    assert [parts[f"{name}_{k}"] for name in ("truth", "predicted") for k in (0, 1)] == [4, 4, 4, 5]
     assert [judged(asked, "x")["paper"].parts[f"said_{k}"] for k in (0, 1)] == [-1, -1]
 
 
@@ -81,19 +80,22 @@ def test_players_are_judged_by_their_own_probabilities() -> None:
     shares[0], shares[6 * 1 + 2], shares[6 * 1 + 3] = 0.4, 0.3, 0.3
     asked = task(Distribution(options=JOINT), 6 * 1 + 2, family="overcooked")
     parts = judged(asked, str(shares))["paper"].parts
-    assert (parts["said"], parts["said_0"], parts["said_1"]) == (0, 1, 0)
+    assert (parts["predicted"], parts["predicted_0"], parts["predicted_1"]) == (0, 1, 0)
     assert parts["brier_0"] == pytest.approx(0.8) and parts["brier_1"] == pytest.approx(1.4)
     assert parts["brier"] == pytest.approx(2 * (1 - 0.3)) and parts["p"] == 0.3
 
 
 def test_invalid_probabilities_have_the_worst_error_of_all() -> None:
     asked = task(
-        Distribution(options=JOINT), 28, family="overcooked", guesses={"uniform": (1 / 36,) * 36}
+        Distribution(options=JOINT),
+        28,
+        family="overcooked",
+        baseline_answers={"uniform": (1 / 36,) * 36},
     )
     parts = judged(asked, "[0.5, 0.5]")["paper"].parts
     for name in ("brier", "brier_sq", "brier_0", "brier_1"):
         assert parts[name] == 2.0
-    assert "p" not in parts and "top" not in parts and parts["said"] == -1
+    assert "p" not in parts and "top" not in parts and parts["predicted"] == -1
     assert parts["guess.uniform.brier"] == pytest.approx(2 * 35 / 36)
 
 
@@ -102,7 +104,7 @@ def test_the_reference_takes_probabilities_that_are_none() -> None:
     found = judged(asked, "[2, -1, 0]")
     assert found["paper"].parts["valid"] == 0 and found["reference"].parts["valid"] == 1
     odd = judged(asked, "[NaN, 0.5, 0.5]")["reference"].parts
-    assert odd["valid"] == 1 and odd["said"] == 0
+    assert odd["valid"] == 1 and odd["predicted"] == 0
     assert not {"p", "top"} & odd.keys()  # a nan is no number
 
 
@@ -127,7 +129,9 @@ def test_every_player_has_an_error_whatever_was_said() -> None:
 
 
 def test_a_vector_is_compared_with_the_training_mean() -> None:
-    asked = task(MOTION, (1.0, 1.0, 0.0), family="openx", guesses={"previous": (1.0, 1.0, 0.5)})
+    asked = task(
+        MOTION, (1.0, 1.0, 0.0), family="openx", baseline_answers={"previous": (1.0, 1.0, 0.5)}
+    )
     found = judged(asked, "[1, 1, 0.9]")["paper"]
     assert found.parts["mae"] == pytest.approx(0.3) and found.parts["base_mae"] == 2 / 3
     assert found.parts["mae.base"] == 0 and found.parts["mae.arm"] == pytest.approx(0.45)
@@ -135,7 +139,7 @@ def test_a_vector_is_compared_with_the_training_mean() -> None:
     assert found.parts["guess.previous.mae"] == pytest.approx(0.5 / 3)
     assert found.value == 1.0
     far = judged(asked, "[1, 1, 3]")["paper"]
-    assert (far.value, far.labels[0].native) == (0.0, "farther")
+    assert (far.value, far.labels[0].suite_cause) == (0.0, "farther")
 
 
 def test_an_invalid_vector_costs_what_its_rule_says() -> None:
@@ -152,7 +156,7 @@ def test_an_invalid_vector_costs_what_its_rule_says() -> None:
 def test_a_perfect_vector_is_right_where_the_mean_is_as_good() -> None:
     asked = task(MOTION, MOTION.mean, family="openx")
     assert judged(asked, str(list(MOTION.mean)))["paper"].value == 1
-    assert judged(asked, "[0, 1, 1.001]")["paper"].labels[0].native == "farther"
+    assert judged(asked, "[0, 1, 1.001]")["paper"].labels[0].suite_cause == "farther"
 
 
 def test_a_huge_vector_is_only_far() -> None:
@@ -165,7 +169,9 @@ def test_a_huge_vector_is_only_far() -> None:
 
 
 def test_words_are_compared_without_case_and_marks_by_the_paper() -> None:
-    asked = task(FreeText(), "Brown table.", family="sqa3d", guesses={"majority": "brown table"})
+    asked = task(
+        FreeText(), "Brown table.", family="sqa3d", baseline_answers={"majority": "brown table"}
+    )
     found = judged(asked, "brown  Table!")
     assert (found["paper"].value, found["reference"].value) == (1, 0)
     assert judged(asked, "brown table")["reference"].value == 1
@@ -180,7 +186,9 @@ NAMES = {"cd": ["folder"], "ls": [], "mv": ["source", "destination"]}
 
 
 def calls(form: Form = "text") -> Task:
-    return task(FunctionCalls(), TURNS, form, "bfcl", parameters=NAMES, guesses={"majority": TURNS})
+    return task(
+        FunctionCalls(), TURNS, form, "bfcl", parameters=NAMES, baseline_answers={"majority": TURNS}
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +237,7 @@ def test_the_first_turn_that_fails_tells_the_cause(second: str, cause: Cause) ->
 
 def test_a_turn_that_was_not_reached_is_empty() -> None:
     found = judged(calls(), "cd(folder='a') ls()")["paper"]
-    assert found.parts["valid"] == 0 and found.labels[0].native == "invalid"
+    assert found.parts["valid"] == 0 and found.labels[0].suite_cause == "invalid"
 
 
 # --- how it ended -----------------------------------------------------------------------
@@ -256,7 +264,7 @@ def test_a_refusal_is_never_correct(form: Form) -> None:
         call("choose", '{"option": 0}'), stop="refused")}[form]  # fmt: skip
     for verdict in judged(task(Choice(options=("a", "b")), 0, form), said).values():
         assert (verdict.value, verdict.labels[0].cause) == (0, "refused")
-        assert verdict.labels[0].native == "invalid"
+        assert verdict.labels[0].suite_cause == "invalid"
     nothing = task(FunctionCalls(), ((), ("ls()",)), "text", "bfcl")
     assert judged(nothing, "done", "ls()")["paper"].value == 1
     spoilt = judged(nothing, Reply(stop="refused"), "ls()")["paper"]
@@ -285,12 +293,15 @@ def test_calls_longer_than_anyone_wants_are_not_taken_apart(
         said, name = Reply(text="f()" * 5_000), "_structure_text_call"
     right = judged(calls(form), said)["paper"]
     assert right.value == 0 and right.labels[0].cause
-    spelt = scored._structure_text_call
+    spelt = conversation_calls._structure_text_call
     if form == "text":
-        monkeypatch.setattr(scored, name, lambda text, order: fail() if text == "f()" else
-                            spelt(text, order))  # fmt: skip
+        monkeypatch.setattr(
+            conversation_calls,
+            name,
+            lambda text, order: fail() if text == "f()" else spelt(text, order),
+        )
     else:
-        monkeypatch.setattr(scored, name, fail)
+        monkeypatch.setattr(conversation_calls, name, fail)
     assert judged(calls(form), said)["paper"] == right
 
 
@@ -325,12 +336,12 @@ def test_similarity_is_added_where_there_is_an_encoder(
     monkeypatch.setattr(sentence_encoder, "is_installed", lambda: True)
     monkeypatch.setattr(sentence_encoder, "load_encoder", lambda name: count)
     suite = tm.load("multinet-sqa3d", items=6, seed=2, pictures=False, form="both")
-    run = tm.run(suite, "test/oracle", log_dir=tmp_path)
-    found = [v.parts["similarity"] for s in run.scores() for v in s.readings.values()]
+    run = tm.run(suite, "control/oracle", log_dir=tmp_path)
+    found = [v.parts["similarity"] for s in run.scores() for v in s.verdicts.values()]
     assert found == pytest.approx([1.0] * 24)
     assert len(count.seen) == len(set(count.seen)), "each text is encoded once"
-    null = tm.run(suite, "test/null", log_dir=tmp_path)
-    assert {s.readings["paper"].parts["similarity"] for s in null.scores()} == {0.0}
+    null = tm.run(suite, "control/null", log_dir=tmp_path)
+    assert {s.verdicts["paper"].parts["similarity"] for s in null.scores()} == {0.0}
 
 
 def test_without_an_encoder_there_is_no_similarity(
@@ -339,9 +350,9 @@ def test_without_an_encoder_there_is_no_similarity(
     monkeypatch.setattr(sentence_encoder, "is_installed", lambda: False)
     for name in ("auto", "none"):
         suite = tm.load("multinet-sqa3d", items=2, seed=2, pictures=False, similarity=name)
-        run = tm.run(suite, "test/oracle", log_dir=tmp_path)
+        run = tm.run(suite, "control/oracle", log_dir=tmp_path)
         assert run.summary()["score"]["value"] == 1
-        assert all("similarity" not in s.readings["paper"].parts for s in run.scores())
+        assert all("similarity" not in s.verdicts["paper"].parts for s in run.scores())
     with pytest.raises(UsageError, match="embed"):
         tm.load("multinet-sqa3d", similarity="my-encoder")
 

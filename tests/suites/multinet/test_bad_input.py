@@ -393,7 +393,7 @@ def test_no_reply_of_a_model_ends_a_run(
     run = tm.run(suite, Odd(), log_dir=tmp_path)
     assert run.summary()["n_not_run"] == 0
     for each in run.scores():
-        for verdict in each.readings.values():
+        for verdict in each.verdicts.values():
             assert all(map(math.isfinite, verdict.parts.values()))
             assert verdict.outcome == "correct" or sum(x.primary for x in verdict.labels) == 1
     assert "odd" in tm.write_report(run).read_text(encoding="utf-8")

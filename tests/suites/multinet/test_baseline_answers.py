@@ -77,7 +77,7 @@ def answers(rows: Sequence[Frame], train: Sequence[Frame] | None = None,
             seed: int = 0) -> list[dict[str, Any]]:  # fmt: skip
     taught = None if train is None else Held(train)
     return [
-        dict(each.guesses)
+        dict(each.baseline_answers)
         for each in baseline_answers.add_baseline_answers(Held(rows), taught, seed)
     ]
 
@@ -270,4 +270,4 @@ def test_rows_travel_without_what_was_learned_and_keep_all_else() -> None:
     back = pickle.loads(pickle.dumps(made))  # noqa: S301
     assert list(back) == found and len(back) == 200 and back.clustered
     assert back.pictures("x") == made.pictures("x")
-    assert [replace(each, guesses={}) for each in found] == rows
+    assert [replace(each, baseline_answers={}) for each in found] == rows

@@ -13,7 +13,7 @@ from msgspec import structs
 from toolmark.core.errors import UsageError
 from toolmark.core.model import Model
 from toolmark.core.records import Message, Reply, Request, Step, Task, Text, Tool, Trajectory, Turn
-from toolmark.suites import model_registry as models
+from toolmark.suites import model_registry
 from toolmark.suites.multinet import (
     answer_parsing,
     answer_scoring,
@@ -55,7 +55,7 @@ def truth(family: Family, space: AnswerSpace, form: Form, known: Any, right: Any
     usual: dict[type, Any] = {FunctionCalls: (), ActionVector: (0.0, 0.0), FreeText: "right"}
     right = usual.get(type(space), 0) if right is None else right
     return Truth(family=family, source="synthetic", form=form, space=space, group="g",
-                 guesses=known, truth=right)  # fmt: skip
+                 baseline_answers=known, truth=right)  # fmt: skip
 
 
 def task(known: Truth, tools: tuple[Tool, ...] = ()) -> Task:
@@ -73,7 +73,7 @@ def test_where_any_option_is_right_what_errs_on_purpose_gives_none(
     reply = asyncio.run(
         control_models.faulty_control(turned, 0, {"class": "wrong"})(Request(messages=(said,)))
     )
-    trajectory = Trajectory(task="t", dialect="native", steps=(Step(reply=reply, turn=0),))
+    trajectory = Trajectory(task="t", tool_format="native", steps=(Step(reply=reply, turn=0),))
     for verdict in answer_scoring.score_episode(turned, trajectory).values():
         assert verdict.outcome == "incorrect" and verdict.parts["valid"] == 0
 
@@ -148,9 +148,9 @@ def test_every_baseline_can_be_named_and_others_get_a_clear_error() -> None:
         name for family in FAMILIES for name in BASELINES_BY_FAMILY[family]
     } == FAMILIES_BY_BASELINE.keys()
     for name in FAMILIES_BY_BASELINE:
-        assert models.make_model(f"baseline/{name}").name == f"baseline/{name}"
+        assert model_registry.make_model(f"baseline/{name}").name == f"baseline/{name}"
     with pytest.raises(UsageError, match=r"no baseline 'majorty'; did you mean: majority"):
-        models.make_model("baseline/majorty")
+        model_registry.make_model("baseline/majorty")
     piqa = task(truth("piqa", Choice(options=("a", "b")), "text", {"uniform": 1}))
     with pytest.raises(UsageError, match=r"multinet-piqa has no baseline 'stay'.*uniform"):
         baseline_players.BaselineModel("stay").bind(piqa, 0)

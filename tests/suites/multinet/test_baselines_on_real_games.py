@@ -64,7 +64,7 @@ def test_the_suite_plays_them_as_the_rows_tell(name: str, tmp_path: Path) -> Non
     scores = list(run.scores())
     assert len(scores) == 60 and run.summary()["n_not_run"] == 0
     for each in scores:
-        assert each.readings["paper"].value == known[each.item]
+        assert each.verdicts["paper"].value == known[each.item]
     assert "SYNTHETIC" not in tm.write_report(run).read_text(encoding="utf-8")
 
 

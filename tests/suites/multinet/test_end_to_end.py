@@ -45,7 +45,7 @@ def value(truth: Truth, name: str, parts: dict[str, float]) -> float:
         return float(parts[f"guess.{name}.mae"] < parts["base_mae"])
     if isinstance(truth.truth, int):
         return float(parts[f"guess.{name}"] == truth.truth)
-    return parts.get(f"guess.{name}", float(truth.guesses[name] == truth.truth))
+    return parts.get(f"guess.{name}", float(truth.baseline_answers[name] == truth.truth))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -53,14 +53,14 @@ def test_a_baseline_that_plays_is_worth_what_its_guesses_are(
     family: Family, tmp_path: Path
 ) -> None:
     suite = load(family)
-    oracle = tm.run(suite, "test/oracle", log_dir=tmp_path)
+    oracle = tm.run(suite, "control/oracle", log_dir=tmp_path)
     truths = {task.id: parse_truth(task) for task in oracle.tasks()}
-    parts = {each.task: each.readings["paper"].parts for each in oracle.scores()}
+    parts = {each.task: each.verdicts["paper"].parts for each in oracle.scores()}
     assert {each.form for each in truths.values()} == {"text", "tool"}
     for name in BASELINES_BY_FAMILY[family]:
         run = tm.run(suite, f"baseline/{name}", log_dir=tmp_path)
         assert run.summary()["n_not_run"] == 0
-        found = {each.task: each.readings["paper"] for each in run.scores()}
+        found = {each.task: each.verdicts["paper"] for each in run.scores()}
         assert found.keys() == truths.keys()
         for id, truth in truths.items():
             assert found[id].value == value(truth, name, parts[id]), (name, id)
@@ -70,10 +70,10 @@ def test_a_baseline_that_plays_is_worth_what_its_guesses_are(
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_oracle_is_always_right_and_silence_never(family: Family, tmp_path: Path) -> None:
     suite = load(family)
-    for model, worth in (("test/oracle", 1), ("test/null", 0)):
+    for model, worth in (("control/oracle", 1), ("control/null", 0)):
         run = tm.run(suite, model, log_dir=tmp_path)
         for reading in GRADING_RULES:
-            values = {each.readings[reading].value for each in run.scores()}
+            values = {each.verdicts[reading].value for each in run.scores()}
             assert values == {worth}, (model, reading)
         assert run.summary()["n_run"] == len(suite)
 
@@ -83,7 +83,7 @@ def test_both_modes_of_overcooked_are_played(mode: str, tmp_path: Path) -> None:
     suite = load("overcooked", mode)
     run = tm.run(suite, "baseline/uniform", log_dir=tmp_path)
     for each in run.scores():
-        parts = each.readings["paper"].parts
+        parts = each.verdicts["paper"].parts
         assert parts["valid"] == 1
         if mode == "probs":
             assert parts["brier"] == pytest.approx(2 * 35 / 36)

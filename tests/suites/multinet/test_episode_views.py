@@ -50,7 +50,7 @@ def test_a_joint_action_is_shown_as_two_players() -> None:
     assert {"right", "baseline stay", "baseline previous"} <= set(table)
     root = drawn(found["What the two players do"])
     assert len(marked(root, "right")) == 2
-    titles = [spot.findtext(f"{SVG}title") for spot in marked(root, "said")]
+    titles = [spot.findtext(f"{SVG}title") for spot in marked(root, "predicted")]
     assert titles == ["stay", "interact"]
 
 
@@ -59,7 +59,7 @@ def test_what_is_invalid_is_said_and_draws_no_answer() -> None:
     found = made(task, made_tasks.silent(task))
     assert pairs(found["Truth and answer"])["answered"] == "invalid: nothing was said"
     root = drawn(found["What the two players do"])
-    assert not marked(root, "said") and "nothing valid" in str(root.get("aria-label"))
+    assert not marked(root, "predicted") and "nothing valid" in str(root.get("aria-label"))
 
 
 def test_rules_that_parse_differently_are_distinguished() -> None:
@@ -67,8 +67,8 @@ def test_rules_that_parse_differently_are_distinguished() -> None:
     table = pairs(
         made(task, made_tasks.trajectory(task, [Reply(text="Solution 1")]))["Truth and answer"]
     )
-    assert table["answered (paper reading)"].startswith("invalid: ")
-    assert table["answered (reference reading)"].startswith("1: ")
+    assert table["answered (paper rule)"].startswith("invalid: ")
+    assert table["answered (reference rule)"].startswith("1: ")
 
 
 def test_probabilities_are_bars_and_the_right_one_is_there_however_small() -> None:
@@ -90,7 +90,7 @@ def test_probabilities_are_bars_and_the_right_one_is_there_however_small() -> No
 def test_no_answer_of_a_vector_leaves_the_drawing(said: list[float]) -> None:
     root = ElementTree.fromstring(episode_views.draw_vector(made_tasks.ARMS, (0.5,) * 14, said))
     wide = float(root.get("width", ""))
-    dots = marked(root, "said")
+    dots = marked(root, "predicted")
     assert len(dots) == len(marked(root, "right")) == 14
     for value, dot in zip(said, dots, strict=True):
         inside = -1 <= value <= 1
@@ -114,7 +114,7 @@ def test_pictures_are_shown_first_oldest_first(tmp_path: Path) -> None:
     maker = task_making.PictureMaker(rows=rows, home=str(MediaStore(tmp_path).folder))
     (task,) = maker.item(list(task_making.TaskList(rows, 1, ("text",), True)))
     first, *_ = episode_views.episode_views(task, made_tasks.silent(task))
-    assert isinstance(first, Drawing) and first.over is not None and not first.svg
+    assert isinstance(first, Drawing) and first.background is not None and not first.svg
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.suites.multinet import made_scores as hand
+from tests.suites.multinet import made_scores
 from tests.suites.multinet.made_scores import cells, titled
 from tests.suites.multinet.test_paper_comparison import numbers
 from tests.suites.multinet.test_report_tables import BOTH, ran
@@ -29,7 +29,7 @@ def run(model: str, family: str, skill: float = 0.5, *, asked: Mapping[str, str]
         source: str = "synthetic") -> ComparedRun:  # fmt: skip
     readings = {
         name: replace(x, axes={**x.axes, "source": np.full(len(x), source, dtype=object)})
-        for name, x in hand.rows(ran(family, n, forms, skill)).items()
+        for name, x in made_scores.rows(ran(family, n, forms, skill)).items()
     }
     return ComparedRun(f"multinet-{family}", model, "folder-1", readings, asked, created)
 

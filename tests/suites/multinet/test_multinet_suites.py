@@ -21,7 +21,7 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Image, Message, Reply, Request, Task
-from toolmark.official_bfcl import official_data as official
+from toolmark.official_bfcl import official_data
 from toolmark.runs import dataset_folder
 from toolmark.suites.multinet import control_models, task_making
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES
@@ -141,7 +141,7 @@ def test_what_is_sent_does_not_hang_on_what_is_right(family: str) -> None:
         for form in task_making.ALL_FORMS:
             task = items.build_task(frame, form)
             other = control_models.FAULTS_BY_SPACE[type(frame.space)]["wrong"](parse_truth(task))
-            twin = items.build_task(replace(frame, truth=other, guesses={}), form)
+            twin = items.build_task(replace(frame, truth=other, baseline_answers={}), form)
             assert other != frame.truth
             assert (twin.turns, twin.tools) == (task.turns, task.tools)
 
@@ -201,7 +201,7 @@ def test_a_run_says_which_pictures_lack(tmp_path: Path, monkeypatch: pytest.Monk
         return drawn(self, id)
 
     monkeypatch.setattr(kind, "pictures", pictures)
-    run = tm.run(suite, "test/oracle", log_dir=tmp_path)
+    run = tm.run(suite, "control/oracle", log_dir=tmp_path)
     assert (run.summary()["n_run"], run.summary()["n_not_run"]) == (3, 1)
     assert "it is gone" in next(iter(run.attempts())).failure.message
 
@@ -224,7 +224,7 @@ def test_a_made_set_asks_the_same(tmp_path: Path) -> None:
     dataset_folder.write_dataset(tmp_path / "set", suite)
     assert "SYNTHETIC" in (tmp_path / "set" / "README.md").read_text()
     again = tm.load("multinet-overcooked", data="synthetic")
-    run = tm.run(again, "test/oracle", tasks=str(tmp_path / "set"), log_dir=tmp_path)
+    run = tm.run(again, "control/oracle", tasks=str(tmp_path / "set"), log_dir=tmp_path)
     assert run.summary()["score"]["value"] == 1 and run.summary()["n_run"] == 6
 
 
@@ -237,7 +237,7 @@ def test_a_folder_in_the_published_layout_is_asked(family: str, tmp_path: Path) 
     text = {"similarity": "none"} if family in ("sqa3d", "robovqa") else {}
     knobs = {"data": str(tmp_path / "data"), "items": "all", "form": "both", **text}
     suite = tm.load(f"multinet-{family}", **knobs)
-    run = tm.run(suite, "test/oracle", log_dir=tmp_path)
+    run = tm.run(suite, "control/oracle", log_dir=tmp_path)
     found = run.summary()
     assert found["score"]["value"] == 1 and found["n_not_run"] == 0 and found["n_run"] > 3
     assert {each.axes["source"] for each in run.scores()} == {"published"}
@@ -309,7 +309,7 @@ def test_the_path_of_calls_is_never_sent(tmp_path: Path) -> None:
 
 
 def test_the_official_conversations_show_their_docs_and_not_their_answers() -> None:
-    assert official.PACKAGE.version in tm.load("multinet-bfcl").provenance.export.sources[0]
+    assert official_data.PACKAGE.version in tm.load("multinet-bfcl").provenance.export.sources[0]
     for text, tool in zip(*[iter(tm.load("multinet-bfcl", items=3, form="both"))] * 2, strict=True):
         first = text.turns[0].messages[-1].text
         assert all(f'"name":"{each.name}"' in first for each in tool.tools)
@@ -333,11 +333,11 @@ SUITES = {
 def test_every_fault_fails_every_task_in_both_forms(kind: str, fault: str, tmp_path: Path) -> None:
     family, more = SUITES[kind]
     suite = tm.load(f"multinet-{family}", form="both", **{**FEW[family], **more, "items": 5})
-    run = tm.run(suite, f"test/faulty?class={fault}", log_dir=tmp_path)
+    run = tm.run(suite, f"control/faulty?class={fault}", log_dir=tmp_path)
     for each in run.scores():
         for reading in GRADING_RULES:
             lax = (kind, fault, reading) in _LAX
-            verdict = each.readings[reading]
+            verdict = each.verdicts[reading]
             assert lax or verdict.value == 0
             valid = (kind, fault) in _VALID or lax
             assert verdict.parts["valid"] == valid, (each.task, reading)
@@ -354,16 +354,16 @@ _LAX = {("Distribution", "out_of_range", "reference"), ("Distribution", "nan", "
 def test_a_control_names_the_faults_that_there_are(tmp_path: Path) -> None:
     suite = tm.load("multinet-piqa", **FEW["piqa"])
     with pytest.raises(UsageError, match=r"no class 'nan'.*out_of_range"):
-        tm.run(suite, "test/faulty?class=nan", log_dir=tmp_path)
+        tm.run(suite, "control/faulty?class=nan", log_dir=tmp_path)
     with pytest.raises(UsageError, match="no option 'kind'"):
-        tm.run(suite, "test/faulty?kind=nan", log_dir=tmp_path)
+        tm.run(suite, "control/faulty?kind=nan", log_dir=tmp_path)
 
 
 # --- knobs ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("family", "knobs", "told"),
+    ("family", "parameters", "told"),
     [
         ("piqa", {"items": 0}, "items"),
         ("piqa", {"items": "all"}, "how many"),
@@ -382,9 +382,11 @@ def test_a_control_names_the_faults_that_there_are(tmp_path: Path) -> None:
         ("overcooked", {"mode": "guess"}, "mode.*'guess'"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked_is_reported(family: str, knobs: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_asked_is_reported(
+    family: str, parameters: dict[str, Any], told: str
+) -> None:
     with pytest.raises(UsageError, match=told):
-        list(tm.load(f"multinet-{family}", **{**FEW[family], **knobs}))
+        list(tm.load(f"multinet-{family}", **{**FEW[family], **parameters}))
 
 
 def test_a_folder_of_robots_is_asked_for_those_it_holds(tmp_path: Path) -> None:

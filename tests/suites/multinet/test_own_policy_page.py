@@ -29,7 +29,7 @@ def test_the_policy_sees_the_pictures_and_its_vectors_are_valid(
     run = tm.run(suite, "mine:Policy", log_dir=tmp_path / "runs")
     assert run.summary()["n_not_run"] == 0
     scores = list(run.scores())
-    assert [each.readings["paper"].parts["valid"] for each in scores] == [1] * 5
+    assert [each.verdicts["paper"].parts["valid"] for each in scores] == [1] * 5
     said = [json.loads(each.steps[0].reply.text) for each in run.trajectories()]
     assert len({vector[0] for vector in said}) > 1, "other pictures, other vectors"
 

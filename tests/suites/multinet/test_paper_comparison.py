@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 from rich.console import Console
-from tests.suites.multinet import made_scores as hand
-from tests.suites.multinet import made_tasks
+from tests.suites.multinet import made_scores, made_tasks
 from tests.suites.multinet.made_scores import cells, titled
 from tests.suites.multinet.test_report_tables import BOTH, ran
 
@@ -66,14 +65,14 @@ def test_the_first_number_is_a_share_and_others_say_that_they_are_none(
     found = numbers(paper_rows(ran(family, 252)))
     assert list(found) == names
     for name, each in found.items():
-        assert each.name == name and each.share == (name not in PLAIN)
+        assert each.name == name and each.is_share == (name not in PLAIN)
         assert each.value is not None and each.n
         if name != "macro_f1":
             assert each.low is not None and each.high is not None
             assert each.low <= each.value <= each.high
-        assert not each.share or 0 <= each.value <= 1
+        assert not each.is_share or 0 <= each.value <= 1
         told = number_format.format_estimate(each)
-        assert ("%" in told) == each.share
+        assert ("%" in told) == each.is_share
 
 
 def test_a_relative_error_is_a_sum_over_a_sum_and_of_several_morphologies_their_mean() -> None:
@@ -108,13 +107,13 @@ def test_similarity_is_reported_where_it_was_made() -> None:
 def test_in_both_forms_the_headline_says_so_and_every_number_stands_by_form() -> None:
     found = paper_rows(ran("overcooked", 60, BOTH))
     told, values = metrics(found), numbers(found)
-    assert next(iter(told.values())).told == "exact match, both forms"
+    assert next(iter(told.values())).title == "exact match, both forms"
     for name, each in numbers(found.where(found.axis("form") == "text")).items():
         assert values[f"{name}_text"].value == each.value
-        assert told[f"{name}_text"].told.endswith(", by text")
+        assert told[f"{name}_text"].title.endswith(", by text")
     assert values["exact_text"].n == values["exact_tool"].n == values["exact"].n / 2
     alone = metrics(found.where(found.axis("form") == "tool"))
-    assert not any("form" in each.told or "tool" in each.told for each in alone.values())
+    assert not any("form" in each.title or "tool" in each.title for each in alone.values())
 
 
 def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_path: Path) -> None:
@@ -143,37 +142,39 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
 
 
 def beside(runs: Mapping[str, Mapping[str, Columns]]) -> dict[str, Any]:
-    by_reading = {name: {run: x[name] for run, x in runs.items()} for name in hand.READINGS}
+    by_reading = {name: {run: x[name] for run, x in runs.items()} for name in made_scores.READINGS}
     return titled(suite_registry.load_overview(SCORER.presentation.overview)(by_reading))
 
 
 def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:
-    made = beside({"a": hand.rows(ran("overcooked", 40, BOTH)), "b": hand.rows(ran("odds", 40))})
+    made = beside(
+        {"a": made_scores.rows(ran("overcooked", 40, BOTH)), "b": made_scores.rows(ran("odds", 40))}
+    )
     for title in ("Exact match and classes", "Beside the paper's models"):
         assert {"a: text", "a: tool", "b: text"} <= set(cells(made[title]))
         assert "a" not in cells(made[title])
-    apart = beside({f: hand.rows(ran("piqa", 30, (f,))) for f in BOTH})
+    apart = beside({f: made_scores.rows(ran("piqa", 30, (f,))) for f in BOTH})
     assert {"text: text", "tool: tool"} <= set(cells(apart["Exact match and classes"]))
 
 
 def test_probabilities_are_compared_with_the_papers() -> None:
-    made = titled(paper_comparison.run_tables(hand.rows(ran("odds", 40))))
+    made = titled(paper_comparison.run_tables(made_scores.rows(ran("odds", 40))))
     rows = cells(made["Beside the paper's models: probabilities"])
     assert rows["GPT-5 (paper)"]["Brier, linear"] == "1.930"
     assert str(rows["this run"]["Brier, linear"])[0].isdigit()
     assert "Beside the paper's models: probabilities" not in titled(
-        paper_comparison.run_tables(hand.rows(ran("overcooked", 40)))
+        paper_comparison.run_tables(made_scores.rows(ran("overcooked", 40)))
     )
 
 
 def test_probabilities_are_compared_by_the_rule_of_the_papers_code() -> None:
-    readings = hand.rows(ran("odds", 40))
+    readings = made_scores.rows(ran("odds", 40))
     worse = np.full(len(readings["paper"]), 2.0)
     strict = replace(readings["paper"], parts={**readings["paper"].parts, "brier": worse})
     apart = {"paper": replace(strict, value=worse - 2), "reference": readings["reference"]}
     mean = number_format.format_decimal(float(readings["reference"].part("brier").mean()))
     alone = titled(paper_comparison.run_tables(apart))
-    acts = hand.rows(ran("overcooked", 40))
+    acts = made_scores.rows(ran("overcooked", 40))
     several = beside({"acts": acts, "shares": apart})
     for made, name in ((alone, "this run"), (several, "shares")):
         table = made["Beside the paper's models: probabilities"]
@@ -182,7 +183,7 @@ def test_probabilities_are_compared_by_the_rule_of_the_papers_code() -> None:
         exact = readings["reference"].value.mean()
         assert cells(shares)[name]["exact match"] == pytest.approx(exact) != 0
         for each in (table, shares):
-            assert isinstance(each, Table) and "reference reading" in each.note
+            assert isinstance(each, Table) and "reference rule" in each.note
     assert cells(several["Beside the paper's models"])["acts"]["exact match"] == pytest.approx(
         acts["paper"].value.mean()
     )
@@ -194,9 +195,9 @@ def sorted_as(*subsets: str, right: int = 1) -> Mapping[str, Columns]:
     made = [
         score
         for name in subsets
-        for score in hand.chosen([0, 1], [0, right], 2, category=name, family="odinw")
+        for score in made_scores.chosen([0, 1], [0, right], 2, category=name, family="odinw")
     ]
-    return hand.rows(made)
+    return made_scores.rows(made)
 
 
 def test_means_over_sub_sets_are_over_those_that_both_have() -> None:
@@ -225,15 +226,15 @@ def test_means_over_sub_sets_are_over_those_that_both_have() -> None:
 def told_before(readings: Mapping[str, Columns]) -> Mapping[str, Columns]:
     """The same rows, asked with the answers before them."""
     return {
-        name: replace(x, axes={**x.axes, "history": np.full(len(x), "told", dtype=object)})
+        name: replace(x, axes={**x.axes, "history": np.full(len(x), "given", dtype=object)})
         for name, x in readings.items()
     }
 
 
 def test_baselines_with_extra_knowledge_are_marked_and_never_best() -> None:
     known = {"previous": [0, 1] * 20, "majority": [0] * 40}
-    made = hand.chosen([0, 1] * 20, [0, 0] * 20, 2, family="overcooked", guesses=known)
-    knowing = hand.rows(made)
+    made = made_scores.chosen([0, 1] * 20, [0, 0] * 20, 2, family="overcooked", guesses=known)
+    knowing = made_scores.rows(made)
     table = titled(report_tables.run_tables(knowing))["Exact match and classes"]
     assert isinstance(table, Table) and "previous *" in cells(table)
     assert "majority" in cells(table) and "not told here" in table.note
@@ -250,9 +251,11 @@ def test_a_class_that_is_called_as_a_baseline_is_not_marked() -> None:
     made = []
     for i in range(40):
         level: Any = {"class": f"{i % 2} {('previous', 'linear')[i % 2]}"}
-        made += hand.chosen([i % 2], [0], 2, guesses={"previous": [0]}, **level)
+        made += made_scores.chosen([i % 2], [0], 2, guesses={"previous": [0]}, **level)
     made = [structs.replace(each, item=f"{i}", task=f"{i}") for i, each in enumerate(made)]
-    tables = [each for each in report_tables.run_tables(hand.rows(made)) if isinstance(each, Table)]
+    tables = [
+        each for each in report_tables.run_tables(made_scores.rows(made)) if isinstance(each, Table)
+    ]
     for table in tables:
         named = [str(x) for row in table.rows for x in row] + list(table.head)
         own = table.title in ("Exact match and classes", "More measures: classes")

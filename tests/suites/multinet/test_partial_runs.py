@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.suites.multinet import made_scores as hand
+from tests.suites.multinet import made_scores
 from tests.suites.multinet.made_scores import cells, titled
 from tests.suites.multinet.test_report_tables import BOTH, ran
 
@@ -24,7 +24,9 @@ from toolmark.suites.multinet.tables import choice_tables, form_comparison
 
 def partly(scores: list[Score], lost: Callable[[Score], bool]) -> Mapping[str, Columns]:
     """The same run where these were not run."""
-    return hand.rows(replace(x, readings={}, failure=NOT_REACHED) if lost(x) else x for x in scores)
+    return made_scores.rows(
+        replace(x, verdicts={}, failure=NOT_REACHED) if lost(x) else x for x in scores
+    )
 
 
 def numbers(found: Columns) -> dict[str, Estimate]:
@@ -63,7 +65,7 @@ def test_a_form_that_did_not_run_leaves_no_number_that_is_none(family: str, form
 
 def test_a_mean_over_morphologies_says_that_one_did_not_run() -> None:
     scores = ran("openx", 24)
-    whole = numbers(hand.rows(scores)["paper"])
+    whole = numbers(made_scores.rows(scores)["paper"])
     assert not any(each.partial for each in whole.values())
     found = numbers(partly(scores, lambda x: x.category == "wheeled")["paper"])
     for name in ("mae", "rel_mae", "rel_mse"):
@@ -85,15 +87,15 @@ def test_a_mean_over_sub_sets_says_that_one_did_not_run() -> None:
         assert rows[name]["macro F1"] == rows[name]["clipped"] == number_format.DASH
         assert "%" in str(rows[name]["exact match"])
     assert "A dash there: 2 of 3 sub-sets run." in table.note
-    whole = choice_tables.main_table({"x": ("paper", hand.rows(scores)["paper"])}, "sub-set")
+    whole = choice_tables.main_table({"x": ("paper", made_scores.rows(scores)["paper"])}, "sub-set")
     assert number_format.DASH not in {str(cell) for cell in cells(whole)["x"].values()}
     one = numbers(partly(scores, lambda x: x.category != "Dice")["paper"])["macro_f1"]
     assert one.partial == "1 of 3 sub-sets run"
 
 
 def test_forms_meet_repeat_by_repeat() -> None:
-    text = hand.chosen([0, 1] * 10, [0, 1] * 5 + [1, 0] * 5, 2)
-    tool = hand.chosen([0, 1] * 10, [0, 1] * 10, 2, form="tool")
+    text = made_scores.chosen([0, 1] * 10, [0, 1] * 5 + [1, 0] * 5, 2)
+    tool = made_scores.chosen([0, 1] * 10, [0, 1] * 10, 2, form="tool")
     again = [replace(each, repeat=1) for each in [*text, *tool]]
     lost = {f"piqa-{i}@tool" for i in range(7)}
     readings = partly([*text, *tool, *again], lambda x: x.repeat == 1 and x.task in lost)
@@ -107,9 +109,9 @@ def test_forms_meet_repeat_by_repeat() -> None:
 
 
 def test_where_the_paper_has_no_figures_the_table_says_so() -> None:
-    made = paper_comparison.run_tables(hand.rows(ran("bfcl", 12)))
+    made = paper_comparison.run_tables(made_scores.rows(ran("bfcl", 12)))
     assert isinstance(made[0], Table) and paper_comparison._NO_FIGURES_NOTE in made[0].note
     for family in ("piqa", "overcooked", "odds", "openx", "sqa3d"):
-        found = titled(paper_comparison.run_tables(hand.rows(ran(family, 24))))
+        found = titled(paper_comparison.run_tables(made_scores.rows(ran(family, 24))))
         assert list(found)[1].startswith(paper_comparison._TABLE_TITLE), family
         assert not any(paper_comparison._NO_FIGURES_NOTE in each.note for each in found.values())

@@ -64,7 +64,7 @@ def frame(name: str, which: int = 0) -> Frame:
     return Frame(
         id="r1", family=row.family, source="synthetic", space=row.space, truth=row.truths[which],
         group="g", fields=row.fields, slices=row.slices, turns=row.turns,
-        guesses={"majority": row.truths[which]},
+        baseline_answers={"majority": row.truths[which]},
     )  # fmt: skip
 
 

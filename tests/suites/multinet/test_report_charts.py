@@ -11,8 +11,7 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 from tests.reports.page_reader import read_page
-from tests.suites.multinet import made_scores as hand
-from tests.suites.multinet import made_tasks
+from tests.suites.multinet import made_scores, made_tasks
 from tests.suites.multinet.made_scores import titled
 from tests.suites.multinet.test_report_tables import BOTH, ran
 
@@ -34,7 +33,7 @@ def numbers(found: Columns) -> dict[str, Estimate]:
 
 
 def told(found: Columns) -> list[str]:
-    return [metric.told for metric in report_tables.build_metrics(found)]
+    return [metric.title for metric in report_tables.build_metrics(found)]
 
 
 # --- where nothing ran ------------------------------------------------------------------
@@ -44,16 +43,18 @@ def told(found: Columns) -> list[str]:
 @pytest.mark.parametrize("asked", [("text",), BOTH])
 def test_numbers_are_called_alike_whether_anything_ran(family: str, asked: Sequence[str]) -> None:
     scores = ran(family, 24, tuple(asked))  # type: ignore[arg-type]
-    lost = hand.rows(replace(x, readings={}, failure=NOT_REACHED) for x in scores)["paper"]
-    there = hand.rows(scores)["paper"]
+    lost = made_scores.rows(replace(x, verdicts={}, failure=NOT_REACHED) for x in scores)["paper"]
+    there = made_scores.rows(scores)["paper"]
     assert told(lost)[0] == told(there)[0]
     assert all(each.value is None for each in numbers(lost).values())
     assert {*numbers(lost)} <= {*numbers(there)}
 
 
 def test_the_share_of_nearer_rows_says_what_is_no_better() -> None:
-    assert "50 %" in told(hand.rows(ran("openx", 24))["paper"])[0]
-    table = titled(SCORER.presentation.tables(hand.rows(ran("openx", 24))))["Errors of the vectors"]
+    assert "50 %" in told(made_scores.rows(ran("openx", 24))["paper"])[0]
+    table = titled(SCORER.presentation.tables(made_scores.rows(ran("openx", 24))))[
+        "Errors of the vectors"
+    ]
     assert isinstance(table, Table) and "50 % is no better" in table.note
 
 
@@ -63,7 +64,7 @@ def test_the_share_of_nearer_rows_says_what_is_no_better() -> None:
 @pytest.mark.parametrize("n", [60, 198, 252])
 def test_errors_of_few_groups_or_rows_have_no_interval(n: int) -> None:
     """Rows are of two morphologies, twelve in a group: 60 are of 5 groups, 252 of 21."""
-    found = numbers(hand.rows(ran("openx", n))["paper"])
+    found = numbers(made_scores.rows(ran("openx", n))["paper"])
     for name in ("mae", "rel_mae", "rel_mse"):
         there = found[name].low is not None and found[name].high is not None
         assert there == (n == 252) != number_format.lacks_interval(found[name])
@@ -72,16 +73,16 @@ def test_errors_of_few_groups_or_rows_have_no_interval(n: int) -> None:
 def test_answers_that_are_all_invalid_have_no_interval_of_no_width() -> None:
     made = [
         Score(task=task.id, item=task.item, category=task.category, axes=task.axes,
-              readings=dict(SCORER.score(task, made_tasks.silent(task))))
+              verdicts=dict(SCORER.score(task, made_tasks.silent(task))))
         for task in made_tasks.tasks("odds", 252)
     ]  # fmt: skip
-    found = numbers(hand.rows(made)["paper"])
+    found = numbers(made_scores.rows(made)["paper"])
     for name in ("brier", "brier_sq"):
         assert (found[name].value, found[name].low, found[name].high) == (2, None, None)
 
 
 def test_a_relative_error_needs_rows_as_well_as_groups() -> None:
-    found = hand.rows(ran("openx", 280))["paper"]
+    found = made_scores.rows(ran("openx", 280))["paper"]
     part = found.where(found.category == "wheeled")
     some = part.where(np.arange(len(part)) < interval_limits.FEWEST_ANSWERS - 1)
     own = {name: np.arange(len(some)).astype(str).astype(object) for name in ("group",)}
@@ -104,7 +105,7 @@ def test_page_and_terminal_say_why_an_interval_lacks(tmp_path: Path) -> None:
 
 def test_filters_by_percentiles_are_left_out_of_few_rows() -> None:
     for n, there in ((8, False), (80, True)):
-        found = hand.rows(ran("openx", n))["paper"]
+        found = made_scores.rows(ran("openx", n))["paper"]
         part = found.where(found.category == "wheeled")
         cell = vector_tables.main_row(part)[
             vector_tables._MAIN_HEAD.index("normalised, filtered") - 2
@@ -123,8 +124,8 @@ def muted(family: str, form: str) -> Mapping[str, Columns]:
             made_tasks.silent(task) if task.axes["form"] == form else made_tasks.answered(task, 0.9)
         )
         made.append(Score(task=task.id, item=task.item, category=task.category, axes=task.axes,
-                          readings=dict(SCORER.score(task, said))))  # fmt: skip
-    return hand.rows(made)
+                          verdicts=dict(SCORER.score(task, said))))  # fmt: skip
+    return made_scores.rows(made)
 
 
 @pytest.mark.parametrize("family", ["piqa", "odinw", "overcooked", "openx"])
@@ -141,9 +142,11 @@ def test_figures_are_of_the_form_that_could_be_read(family: str, form: str) -> N
 
 
 def test_classes_without_a_row_and_an_answer_are_counted_and_not_listed() -> None:
-    made = hand.rows(hand.chosen([0, 1, 0, 1] * 5, [0, 2, 0, 1] * 5, 30, family="odinw"))
+    made = made_scores.rows(
+        made_scores.chosen([0, 1, 0, 1] * 5, [0, 2, 0, 1] * 5, 30, family="odinw")
+    )
     table = titled(choice_tables.choice_tables(made, "sub-set"))["Per class"]
-    assert isinstance(table, Table) and table.fold
+    assert isinstance(table, Table) and table.is_collapsed
     assert [row[1] for row in table.rows] == [0, 1, 2] and "27" in table.note
     assert not any(
         isinstance(each, Chart) and "30" in each.title for each in report_tables.run_tables(made)
@@ -157,7 +160,7 @@ def test_the_first_of_equal_probabilities_is_said_and_the_evidence_tells_it() ->
     for task in made_tasks.tasks("odds", 40):
         flat = Reply(text=str([1 / 36] * 36).replace(" ", ""))
         verdict = SCORER.score(task, made_tasks.trajectory(task, [flat]))["paper"]
-        assert verdict.parts["said"] == 0
+        assert verdict.parts["predicted"] == 0
         if verdict.labels:
             assert "the first of 36 that are equally likely" in verdict.labels[0].evidence
     sure = Reply(text=str([0.0] * 35 + [1.0]))

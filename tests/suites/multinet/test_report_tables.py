@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import published_data
-from tests.suites.multinet import made_scores as hand
-from tests.suites.multinet import made_tasks
+from tests.suites.multinet import made_scores, made_tasks
 from tests.suites.multinet.made_scores import cells, titled
 
 from toolmark.core import number_format
@@ -43,7 +42,7 @@ def ran(
 ) -> list[Score]:
     return [
         Score(task=task.id, item=task.item, category=task.category, axes=task.axes,
-              readings=dict(SCORER.score(task, made_tasks.answered(task, skill))))
+              verdicts=dict(SCORER.score(task, made_tasks.answered(task, skill))))
         for task in made_tasks.tasks(family, n, asked)
     ]  # fmt: skip
 
@@ -60,7 +59,7 @@ def numbers(readings: Mapping[str, Columns]) -> dict[str, Estimate]:
 def test_recorded_answers_give_the_published_figures(model: str) -> None:
     held = published_data.read_json(published_data.MULTINET_PREDICTIONS)["overcooked"]
     said = held[{"GPT-5": "gpt5_pred", "Pi0": "pi0_pred"}[model]]
-    readings = hand.rows(hand.played(held["true"], said))
+    readings = made_scores.rows(made_scores.played(held["true"], said))
     own = titled(paper_comparison.run_tables(readings))["Beside the paper's models"]
     found = cells(own)
     ours, theirs = found["this run"], found[f"{model} (paper)"]
@@ -84,16 +83,16 @@ def test_what_was_silent_or_not_run_breaks_no_table(family: str, asked: tuple[Fo
     tasks = made_tasks.tasks(family, 5, asked)
     silent = [
         Score(task=task.id, item=task.item, category=task.category, axes=task.axes,
-              readings=dict(SCORER.score(task, made_tasks.silent(task))))
+              verdicts=dict(SCORER.score(task, made_tasks.silent(task))))
         for task in tasks
     ]  # fmt: skip
     absent = [Score(task=x.task, item=x.item, axes=x.axes, failure=NOT_REACHED) for x in silent]
-    readings = hand.rows(silent)
+    readings = made_scores.rows(silent)
     assert all(x.value == 0 for name, x in numbers(readings).items() if name.startswith("valid"))
     assert titled(SCORER.presentation.tables(readings))
-    assert titled(SCORER.presentation.tables(hand.rows([*silent[:1], *absent[1:]])))
-    assert not SCORER.presentation.tables(hand.rows(absent))
-    assert all(x.value is None for x in numbers(hand.rows(absent)).values())
+    assert titled(SCORER.presentation.tables(made_scores.rows([*silent[:1], *absent[1:]])))
+    assert not SCORER.presentation.tables(made_scores.rows(absent))
+    assert all(x.value is None for x in numbers(made_scores.rows(absent)).values())
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 3)), min_size=1, max_size=40))
@@ -102,8 +101,8 @@ def test_a_baseline_is_measured_as_a_model_that_answers_so(
 ) -> None:
     truth, said = ([pair[i] for pair in drawn] for i in (0, 1))
     sure = [max(0, x) for x in said]
-    own = gather_columns(hand.chosen(truth, sure, 4), "paper")
-    guessed = gather_columns(hand.chosen(truth, said, 4, guesses={"other": sure}), "paper")
+    own = gather_columns(made_scores.chosen(truth, sure, 4), "paper")
+    guessed = gather_columns(made_scores.chosen(truth, said, 4, guesses={"other": sure}), "paper")
     theirs = score_columns.baseline_rows(guessed, "other")
     assert choice_tables.main_row("x", "paper", own) == choice_tables.main_row("x", "paper", theirs)
 
@@ -111,7 +110,7 @@ def test_a_baseline_is_measured_as_a_model_that_answers_so(
 def test_intervals_go_by_group_where_rows_hang_together() -> None:
     truth = [0, 1] * 50
     said = [0] * 50 + [1] * 50
-    alone = gather_columns(hand.chosen(truth, said, 2), "paper")
+    alone = gather_columns(made_scores.chosen(truth, said, 2), "paper")
     group = np.array([f"g{i // 25}" for i in range(100)], dtype=object)
     grouped = replace(alone, axes={**alone.axes, "group": group},
                       value=np.array([1.0] * 50 + [0.0] * 50))  # fmt: skip
@@ -121,7 +120,7 @@ def test_intervals_go_by_group_where_rows_hang_together() -> None:
 
 
 def test_invalid_answers_are_wrong_out_of_range_is_clipped_and_no_number_stays() -> None:
-    made = hand.chosen([3, 3, 1, 0, 1], [3, -1, -1, 0, -1], 4, raw={1: 9})
+    made = made_scores.chosen([3, 3, 1, 0, 1], [3, -1, -1, 0, -1], 4, raw={1: 9})
     row = cells(choice_tables.main_table({"x": ("paper", gather_columns(made, "paper"))}, ""))["x"]
     assert row["exact match"] == number_format.format_share(
         score_columns.mean_value(gather_columns(made, "paper"))
@@ -135,8 +134,8 @@ def test_invalid_answers_are_wrong_out_of_range_is_clipped_and_no_number_stays()
 
 
 def test_where_options_differ_macro_means_are_over_the_sets() -> None:
-    one = hand.chosen([0, 1], [0, 0], 2, category="A")
-    two = hand.chosen([0, 1, 2], [0, 1, 2], 3, category="B")
+    one = made_scores.chosen([0, 1], [0, 0], 2, category="A")
+    two = made_scores.chosen([0, 1, 2], [0, 1, 2], 3, category="B")
     made = gather_columns([*one, *two], "paper")
     assert [name for name, _ in score_columns.option_sets(made)] == ["A", "B"]
     found = [
@@ -148,10 +147,10 @@ def test_where_options_differ_macro_means_are_over_the_sets() -> None:
 
 
 def test_a_confusion_is_a_table_of_few_classes_and_a_map_of_many() -> None:
-    rng = hand.draws(3)
+    rng = made_scores.draws(3)
     for n in (3, 36):
         truth, said = rng.integers(0, n, 300).tolist(), rng.integers(-1, n, 300).tolist()
-        made = gather_columns(hand.chosen(truth, said, n), "paper")
+        made = gather_columns(made_scores.chosen(truth, said, n), "paper")
         found = titled(report_tables.run_tables({"paper": made}))["Confusion: what was said where"]
         if isinstance(found, Table):
             shares: list[Any] = [row[2:] for row in found.rows]
@@ -166,7 +165,7 @@ def test_a_confusion_is_a_table_of_few_classes_and_a_map_of_many() -> None:
 
 
 def test_every_class_that_is_right_somewhere_has_its_recall() -> None:
-    made = hand.rows(hand.chosen([0, 0, 2, 2], [0, 1, 2, 2], 4))
+    made = made_scores.rows(made_scores.chosen([0, 0, 2, 2], [0, 1, 2, 2], 4))
     chart = titled(report_tables.run_tables(made))["Recall by class"]
     assert isinstance(chart, Chart)
     assert (chart.ticks, chart.series[0].y) == (("0", "2"), (0.5, 1.0))
@@ -175,7 +174,7 @@ def test_every_class_that_is_right_somewhere_has_its_recall() -> None:
 
 def test_each_player_is_measured_by_itself() -> None:
     # both right; player 0 alone; player 1 alone; invalid
-    made = hand.rows(hand.played([28, 28, 28, 28], [28, 24, 4, -1]))
+    made = made_scores.rows(made_scores.played([28, 28, 28, 28], [28, 24, 4, -1]))
     found = numbers(made)
     assert (found["player_0"].value, found["player_1"].value) == (0.5, 0.5)
     table = titled(report_tables.run_tables(made))["Each player's action"]
@@ -188,22 +187,22 @@ def test_each_player_is_measured_by_itself() -> None:
 
 
 def test_rules_have_own_rows_only_where_they_differ() -> None:
-    same = hand.rows(hand.chosen([0, 1], [0, 0], 2))
+    same = made_scores.rows(made_scores.chosen([0, 1], [0, 0], 2))
     assert list(score_columns.split_variants(same)) == [""]
     told = {
         "paper": same["paper"],
-        "reference": gather_columns(hand.chosen([0, 1], [0, 1], 2), "paper"),
+        "reference": gather_columns(made_scores.chosen([0, 1], [0, 1], 2), "paper"),
     }
-    assert list(score_columns.split_variants(told)) == ["paper reading", "reference reading"]
+    assert list(score_columns.split_variants(told)) == ["paper rule", "reference rule"]
     row = cells(titled(report_tables.run_tables(told))["Exact match and classes"])
-    assert set(row) == {"this run: paper reading", "this run: reference reading"}
+    assert set(row) == {"this run: paper rule", "this run: reference rule"}
 
 
 def test_a_stand_in_is_named_before_any_number() -> None:
-    made = hand.rows(hand.chosen([0], [0], 2, source="synthetic"))["paper"]
+    made = made_scores.rows(made_scores.chosen([0], [0], 2, source="synthetic"))["paper"]
     assert report_tables.synthetic_caution(made).startswith("SYNTHETIC")
     assert not report_tables.synthetic_caution(
-        hand.rows(hand.chosen([0], [0], 2, source="real"))["paper"]
+        made_scores.rows(made_scores.chosen([0], [0], 2, source="real"))["paper"]
     )
 
 
@@ -211,7 +210,7 @@ def test_a_stand_in_is_named_before_any_number() -> None:
 
 
 def test_forms_are_paired_and_every_row_has_one_fate() -> None:
-    readings = hand.rows(ran("overcooked", 120, BOTH))
+    readings = made_scores.rows(ran("overcooked", 120, BOTH))
     shares, fates = form_comparison.form_comparison_tables(readings, "exact match")
     rows = cells(shares)
     table = [row[1:] for row in fates.rows]
@@ -222,14 +221,18 @@ def test_forms_are_paired_and_every_row_has_one_fate() -> None:
     assert str(valid["text"]).startswith(
         number_format.format_percent(1 - sum(map(int, map(str, table[2]))) / 120)
     )
-    assert not list(form_comparison.form_comparison_tables(hand.rows(ran("overcooked", 12)), "x"))
+    assert not list(
+        form_comparison.form_comparison_tables(made_scores.rows(ran("overcooked", 12)), "x")
+    )
 
 
 def test_failures_of_format_are_distinguished_from_failures_to_act() -> None:
-    text = hand.chosen([0, 1] * 20, [0, 1] * 20, 2)
-    tool = hand.chosen([0, 1] * 20, [0, 1] * 10 + [-1] * 20, 2, form="tool")
+    text = made_scores.chosen([0, 1] * 20, [0, 1] * 20, 2)
+    tool = made_scores.chosen([0, 1] * 20, [0, 1] * 10 + [-1] * 20, 2, form="tool")
     rows = cells(
-        next(form_comparison.form_comparison_tables(hand.rows([*text, *tool]), "exact match"))
+        next(
+            form_comparison.form_comparison_tables(made_scores.rows([*text, *tool]), "exact match")
+        )
     )
     assert str(rows["valid: it can be read"]["text minus tool"]).startswith("+50.0")
     assert str(rows["exact match, of what is valid in both forms"]["text minus tool"]).startswith(
@@ -242,13 +245,25 @@ def test_failures_of_format_are_distinguished_from_failures_to_act() -> None:
 
 def odd(top: Sequence[float], right: Sequence[bool]) -> Columns:
     return gather_columns(
-        [hand.answer(f"p{i}", {"valid": 1, "truth": 0, "said": 0 if ok else 1, "classes": 2,
-                               "top": p, "p": p if ok else 1 - p,
-                               "brier": 2 * (1 - p if ok else p),
-                               "brier_sq": 2 * (1 - p if ok else p) ** 2}, ok)
-         for i, (p, ok) in enumerate(zip(top, right, strict=True))],
+        [
+            made_scores.answer(
+                f"p{i}",
+                {
+                    "valid": 1,
+                    "truth": 0,
+                    "predicted": 0 if ok else 1,
+                    "classes": 2,
+                    "top": p,
+                    "p": p if ok else 1 - p,
+                    "brier": 2 * (1 - p if ok else p),
+                    "brier_sq": 2 * (1 - p if ok else p) ** 2,
+                },
+                ok,
+            )
+            for i, (p, ok) in enumerate(zip(top, right, strict=True))
+        ],
         "paper",
-    )  # fmt: skip
+    )
 
 
 def test_probabilities_that_hold_what_they_promise_have_no_gap() -> None:
@@ -274,7 +289,7 @@ def test_the_linear_brier_rewards_the_bold_and_the_quadratic_one_the_honest() ->
 
 
 def test_a_certain_baseline_has_the_brier_of_one_option() -> None:
-    made = hand.rows(ran("odds", 60))["paper"]
+    made = made_scores.rows(ran("odds", 60))["paper"]
     rows = cells(probability_tables.brier_table({"x": ("paper", made)}))
     right = float(score_columns.baseline_rows(made, "stay").value.mean())
     assert str(rows["stay"]["Brier, linear"]).startswith(f"{2 * (1 - right):.3f}")
@@ -284,18 +299,18 @@ def test_a_certain_baseline_has_the_brier_of_one_option() -> None:
 
 
 def test_notes_say_what_holds_of_actions_and_what_of_probabilities() -> None:
-    acted, weighed = (hand.rows(ran(family, 60)) for family in ("overcooked", "odds"))
+    acted, weighed = (made_scores.rows(ran(family, 60)) for family in ("overcooked", "odds"))
     both = "A joint action is right where both are."
     for readings, holds in ((acted, True), (weighed, False)):
         table = titled(SCORER.presentation.tables(readings))["Each player's action"]
         assert isinstance(table, Table) and (both in table.note) == holds
         rows = readings["paper"]
-        right = (rows.part(f"said{i}") == rows.part(f"truth{i}") for i in ("_0", "_1"))
+        right = (rows.part(f"predicted{i}") == rows.part(f"truth{i}") for i in ("_0", "_1"))
         assert np.array_equal(np.logical_and(*right), rows.correct) or not holds
 
 
 def test_probabilities_by_the_reference_rule_have_no_upper_end() -> None:
-    readings = hand.rows(ran("odds", 60))
+    readings = made_scores.rows(ran("odds", 60))
     (task,) = made_tasks.tasks("odds", 1)
     numbers = [5.0, -4.0, *[0.0] * 34]
     lax = SCORER.score(task, made_tasks.trajectory(task, [Reply(text=json.dumps(numbers))]))
@@ -311,10 +326,10 @@ def test_probabilities_by_the_reference_rule_have_no_upper_end() -> None:
 
 
 def test_the_mean_itself_has_relative_errors_of_one_and_rules_differ_where_invalid() -> None:
-    readings = hand.rows(ran("openx", 80, BOTH))
+    readings = made_scores.rows(ran("openx", 80, BOTH))
     table = cells(titled(report_tables.run_tables(readings))["Errors of the vectors"], 0, 1)
     assert {row["RelMAE"] for key, row in table.items() if key[1] == "mean"} == {"1.000"}
-    mine = [table["bimanual", f"this run: tool, {name} reading"] for name in hand.READINGS]
+    mine = [table["bimanual", f"this run: tool, {name} reading"] for name in made_scores.READINGS]
     assert mine[0]["n"] == mine[1]["n"] == 40 and mine[0]["MAE"] != mine[1]["MAE"]
     part = readings["paper"].where(readings["paper"].category == "bimanual")
     found = vector_tables.vector_errors(part)
@@ -324,7 +339,7 @@ def test_the_mean_itself_has_relative_errors_of_one_and_rules_differ_where_inval
 
 
 def test_errors_are_drawn_for_every_row_and_the_worst_come_first() -> None:
-    made = titled(report_tables.run_tables(hand.rows(ran("openx", 60))))
+    made = titled(report_tables.run_tables(made_scores.rows(ran("openx", 60))))
     drawn = [each for title, each in made.items() if title.startswith("Errors: how")]
     assert len(drawn) == 2
     for chart in drawn:
@@ -339,6 +354,6 @@ def test_errors_are_drawn_for_every_row_and_the_worst_come_first() -> None:
 
 
 def test_a_truth_that_is_no_class_is_refused() -> None:
-    found = gather_columns(hand.chosen([0, 1, 2, 1], [0, 1, 0, 1], 2), "paper")
+    found = gather_columns(made_scores.chosen([0, 1, 2, 1], [0, 1, 0, 1], 2), "paper")
     with pytest.raises(UsageError, match=r"1 of 4.*row 2: 2"):
-        MacroF1(otherwise=2).measure(found)
+        MacroF1(default_n_classes=2).measure(found)

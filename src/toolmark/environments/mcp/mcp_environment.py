@@ -119,7 +119,9 @@ class McpServersFactory(EnvironmentFactory):
         """
         statuses = self._needed_servers(task)
         if self._folder is None:
-            raise UsageError("Servers: open the site with `async with` before asking for a world")
+            raise UsageError(
+                "Servers: open the factory with `async with` before asking for an environment"
+            )
         workspace = Path(tempfile.mkdtemp(prefix="episode-", dir=self._folder))
         supervisors = {
             ledger.server.name: self._supervisor(ledger, workspace) for ledger in statuses

@@ -64,24 +64,24 @@ def error_result(text: str) -> Result:
     return Result(parts=(Text(escape_surrogates(text)),), is_error=True)
 
 
-def convert_tool(server: str, listed: Any) -> Tool | str:
+def convert_tool(server: str, listed_tool: Any) -> Tool | str:
     """Return a listed tool as `server/tool`, or why it cannot be offered.
 
     A schema that is an object is offered unchanged, valid or not: a model has to work with what a
     server publishes. Anything else could not be sent to a model at all.
     """
-    if not isinstance(listed, dict):
+    if not isinstance(listed_tool, dict):
         return "a listed tool is not an object"
-    name = listed.get("name")
+    name = listed_tool.get("name")
     if not isinstance(name, str) or not name:
         return "a listed tool has no name"
-    schema = listed.get("inputSchema")
+    schema = listed_tool.get("inputSchema")
     if not isinstance(schema, dict):
         return (
             f"tool {escape_surrogates(name[:_MAX_NOTE_CHARS])!r} is left out: its inputSchema is "
             "not an object"
         )
-    described = listed.get("description")
+    described = listed_tool.get("description")
     return Tool(
         name=f"{server}/{escape_surrogates(name)}",
         description=escape_surrogates(described) if isinstance(described, str) else "",

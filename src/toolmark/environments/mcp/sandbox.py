@@ -187,7 +187,7 @@ class MountedPath(NamedTuple):
     """A path in the sandbox. A link has a `target`; a hidden path is an empty folder or file."""
 
     path: Path
-    how: Literal["read", "write", "hide", "link"]
+    access: Literal["read", "write", "hide", "link"]
     target: str = ""
 
 
@@ -241,7 +241,7 @@ class SandboxSpec(NamedTuple):
 
     def _mount_kind(self, path: str) -> str:
         above = [each for each in self.mounts if Path(path).is_relative_to(each.path)]
-        return max(above, key=lambda each: len(each.path.parts)).how if above else ""
+        return max(above, key=lambda each: len(each.path.parts)).access if above else ""
 
 
 def _tmpfs_options(path: str, size: int) -> tuple[str, ...]:
@@ -258,9 +258,11 @@ def _order_mounts(mounts: Sequence[MountedPath]) -> list[MountedPath]:
     ordered: dict[Path, MountedPath] = {}
     last = {each.path: each for each in mounts}
     for each in sorted(last.values(), key=lambda each: len(each.path.parts)):
-        above = next((ordered[path].how for path in each.path.parents if path in ordered), "hide")
-        plain = each.how in ("read", "link") and above in ("read", "link")
-        if not plain and not (each.how == "hide" and above == "hide"):
+        above = next(
+            (ordered[path].access for path in each.path.parents if path in ordered), "hide"
+        )
+        plain = each.access in ("read", "link") and above in ("read", "link")
+        if not plain and not (each.access == "hide" and above == "hide"):
             ordered[each.path] = each
     return list(ordered.values())
 

@@ -30,7 +30,7 @@ def build_sandbox_spec(
     """Return how a server is confined. Raises DataError for a path that it must not see."""
     declared = tuple(_declared_mounts(server, fill))
     # a path that the server can write to must not make another part of the machine visible
-    written_paths = (workspace, *(each.path for each in declared if each.how == "write"))
+    written_paths = (workspace, *(each.path for each in declared if each.access == "write"))
     visible = (
         *sandbox.system_mounts(),
         *_hidden_parents(workspace),
@@ -63,10 +63,10 @@ def _hidden_answer_keys(visible: Sequence[MountedPath]) -> Iterator[MountedPath]
         yield MountedPath(key, "hide")
         for each in visible:
             real = Path(os.path.realpath(each.path))
-            if each.how not in ("read", "write") or not key.is_relative_to(real):
+            if each.access not in ("read", "write") or not key.is_relative_to(real):
                 continue
             inside = each.path / key.relative_to(real)
-            if each.how == "write":
+            if each.access == "write":
                 above = [path for path in inside.parents if path.is_relative_to(each.path)]
                 yield from (MountedPath(path, "write") for path in above)
             yield MountedPath(inside, "hide")
@@ -75,8 +75,8 @@ def _hidden_answer_keys(visible: Sequence[MountedPath]) -> Iterator[MountedPath]
 def _program_mounts(
     server: ServerConfig, argv: Sequence[str], written_paths: Sequence[Path]
 ) -> Iterator[MountedPath]:
-    if server.pinned:
-        pinned = server_packages.find_pinned_environment(server.pinned)
+    if server.pinned_environment:
+        pinned = server_packages.find_pinned_environment(server.pinned_environment)
         yield MountedPath(server_packages.environment_folder(pinned), "read")
         commands = [shutil.which(word) for word in pinned.commands]
     else:

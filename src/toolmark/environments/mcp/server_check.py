@@ -43,18 +43,24 @@ async def check_servers(servers: Sequence[ServerConfig]) -> list[Check]:
 async def _check_server(ledger: ServerStatus, folder: Path) -> Check:
     name = ledger.server.name
     if ledger.server.disabled:
-        return Check(name=name, status="warn", detail=ledger.missing, step="no task can use it")
+        return Check(
+            name=name, status="warn", detail=ledger.missing, next_step="no task can use it"
+        )
     if ledger.missing:
         step = 'put that right, or set "disabled": true'
-        return Check(name=name, status="fail", detail=ledger.missing, step=step)
+        return Check(name=name, status="fail", detail=ledger.missing, next_step=step)
     try:
         session = await ledger.start(folder)
     except ToolEnvironmentError as error:
-        return Check(name=name, status="fail", detail=str(error), step=_next_step(ledger.server))
+        return Check(
+            name=name, status="fail", detail=str(error), next_step=_next_step(ledger.server)
+        )
     try:
         return _report_server(session, await session.tools())
     except ToolEnvironmentError as error:
-        return Check(name=name, status="fail", detail=str(error), step=_next_step(ledger.server))
+        return Check(
+            name=name, status="fail", detail=str(error), next_step=_next_step(ledger.server)
+        )
     finally:
         await session.stop()
 
@@ -64,7 +70,7 @@ def _report_server(session: ServerSession, listed: Sequence[object]) -> Check:
     name = session.server.name
     converted = [result_content.convert_tool(name, said) for said in listed]
     tools = [tool.name.partition("/")[2] for tool in converted if isinstance(tool, Tool)]
-    problems = [told for told in converted if isinstance(told, str)]
+    problems = [problem for problem in converted if isinstance(problem, str)]
     about = " ".join(filter(None, session.server_info)) or "a server without a name"
     offered = f"offers {', '.join(tools)}" if tools else "offers no tools"
     detail = session.launch.redact("; ".join([f"{about} {offered}", *problems]))
@@ -72,14 +78,14 @@ def _report_server(session: ServerSession, listed: Sequence[object]) -> Check:
         detail = f"{detail}\n{output}"
     if tools and not problems:
         return Check(name=name, status="ok", detail=detail)
-    step = "mend what it lists" if problems else "a model could do nothing with it"
-    return Check(name=name, status="warn", detail=detail, step=step)
+    step = "correct what it lists" if problems else "a model could do nothing with it"
+    return Check(name=name, status="warn", detail=detail, next_step=step)
 
 
 def _next_step(server: ServerConfig) -> str:
     if server.url:
         return "is it up, and is the address right?"
-    if server.pinned:
+    if server.pinned_environment:
         return "docs/suites/m3-servers.md tells what it needs"
     config_folder = server.folder
     is_relative = os.sep in server.command and not server.command.startswith("$")

@@ -29,7 +29,7 @@ REDACTED = "[removed]"
 
 
 class ServerConfig(Record, frozen=True, kw_only=True):
-    """One entry. Exactly one of `command`, `pinned` (a pinned environment) and `url` is set.
+    """One entry. Exactly one of `command`, `pinned_environment` and `url` is set.
 
     - `stateful`: every episode has its own process, else the run shares one.
     - `restart`: whether the server can continue after its process died, that is, stores nothing in
@@ -47,7 +47,7 @@ class ServerConfig(Record, frozen=True, kw_only=True):
 
     name: str
     command: str = ""
-    pinned: str = ""
+    pinned_environment: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
     cwd: str = ""
@@ -183,7 +183,7 @@ def _parse_server(name: str, written: Any, where: str, folder: Path | None) -> S
     )
     return ServerConfig(
         name=name,
-        pinned=pinned,
+        pinned_environment=pinned,
         stateful=stateful,
         cwd=cwd,
         folder=config_folder,

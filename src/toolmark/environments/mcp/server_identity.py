@@ -66,11 +66,11 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _lock_digest(server: ServerConfig) -> str:
-    if not server.pinned:
+    if not server.pinned_environment:
         return ""
     try:
         return hashlib.sha256(
-            server_packages.find_pinned_environment(server.pinned).lock.read_bytes()
+            server_packages.find_pinned_environment(server.pinned_environment).lock.read_bytes()
         ).hexdigest()
     except (OSError, ToolmarkError):  # such a server cannot run, and that is reported elsewhere
         return ""

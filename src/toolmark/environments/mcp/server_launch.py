@@ -31,7 +31,7 @@ _INHERITED_VARIABLES = (
 class ServerLaunch:
     """A server with every placeholder filled. `secrets` must not be shown to anyone.
 
-    `box` is its sandbox, None where it has none.
+    `sandbox_spec` is its sandbox, None where it has none.
     """
 
     argv: tuple[str, ...] = field(repr=False)
@@ -40,7 +40,7 @@ class ServerLaunch:
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
-    box: sandbox.SandboxSpec | None = field(default=None, repr=False)
+    sandbox_spec: sandbox.SandboxSpec | None = field(default=None, repr=False)
 
     def redact(self, text: str) -> str:
         """Return the text with every secret of four letters or more blanked."""
@@ -66,7 +66,7 @@ def describe_missing(server: ServerConfig, environ: Mapping[str, str] = os.envir
     try:
         prepare_launch(server, Path(os.sep), environ)
     except ToolmarkError as error:
-        return str(error).removeprefix(f"{server.pinned}: ")
+        return str(error).removeprefix(f"{server.pinned_environment}: ")
     return ""
 
 
@@ -93,7 +93,7 @@ def prepare_launch(
         url=fill(server.url),
         headers={name: fill(text) for name, text in server.headers.items()},
         secrets=server_secrets(server, environ),
-        box=box,
+        sandbox_spec=box,
     )
 
 
@@ -130,8 +130,8 @@ def _server_argv(
     args = [fill(text) for text in server.args]
     if server.url:
         return ()
-    if server.pinned:
-        return (*server_packages.server_command(server.pinned), *args)
+    if server.pinned_environment:
+        return (*server_packages.server_command(server.pinned_environment), *args)
     command = fill(server.command)
     if os.sep in command and server.folder:
         command = os.path.join(server.folder, command)  # an absolute path is not changed by this

@@ -39,8 +39,8 @@ _MAX_SHOWN_CHARS = 600
 class PinnedEnvironment(Record, frozen=True, kw_only=True):
     """One environment: its packages, its lock, and the program that is the server.
 
-    `packages` is what the lock was resolved from, except `without`. `commands` and `libraries` are
-    what the server needs of the system, with the Debian package of each.
+    `packages` is what the lock was resolved from, except `omitted_packages`. `commands` and
+    `libraries` are what the server needs of the system, with the Debian package of each.
     """
 
     name: str
@@ -48,7 +48,7 @@ class PinnedEnvironment(Record, frozen=True, kw_only=True):
     program: str
     lock: Path
     packages: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
+    omitted_packages: tuple[str, ...] = ()
     commands: dict[str, str] = {}
     libraries: dict[str, str] = {}
 
@@ -57,7 +57,7 @@ class _IndexEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     program: str
     python: tuple[str, ...] = ()
     npm: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
+    omitted_packages: tuple[str, ...] = ()
     commands: dict[str, str] = {}
     libraries: dict[str, str] = {}
 
@@ -90,7 +90,7 @@ def _to_pinned(name: str, entry: _IndexEntry, locks: Path) -> PinnedEnvironment:
         program=entry.program,
         lock=locks / f"{name}.{'txt' if python else 'json'}",
         packages=entry.python or entry.npm,
-        without=entry.without,
+        omitted_packages=entry.omitted_packages,
         commands=entry.commands if python else {"node": "nodejs", **entry.commands},
         libraries=entry.libraries,
     )
@@ -189,7 +189,7 @@ def is_installed(pinned: PinnedEnvironment) -> bool:
 
 
 def install_environments(
-    names: Iterable[str], *, at_once: int = 2, tell: Callable[[str], None] = lambda line: None
+    names: Iterable[str], *, n_concurrent: int = 2, tell: Callable[[str], None] = lambda line: None
 ) -> dict[str, str]:
     """Make several environments; return the reasons for those that fail, by name.
 
@@ -208,7 +208,7 @@ def install_environments(
     wanted = [find_pinned_environment(name) for name in names]
     durations_s: dict[str, float] = {}
     failed: dict[str, str] = {}
-    with ThreadPoolExecutor(at_once) as pool:
+    with ThreadPoolExecutor(n_concurrent) as pool:
         running = {pool.submit(try_install, one): one.name for one in wanted}
         for n, done in enumerate(as_completed(running), 1):
             name = running[done]

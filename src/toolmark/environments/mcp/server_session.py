@@ -303,7 +303,7 @@ class ServerSession:
         hint = ""
         if file := misplaced_argument(self.server):
             hint = (
-                f" ({file} lies beside the configuration, but servers start in the workspace: "
+                f" ({file} lies next to the configuration, but servers start in the workspace: "
                 f"write ${{config_dir}}/{file})"
             )
         return self._describe_server(
@@ -318,7 +318,7 @@ class ServerSession:
 
     def _sandbox_note(self, output: str) -> str:
         """Return a text on how the sandbox may have caused an end."""
-        spec = self.launch.box
+        spec = self.launch.sandbox_spec
         if spec is None or (self._pipe is not None and self._pipe.exceeded):
             return ""
         argv = () if self._ready.is_set() else self.launch.argv
@@ -330,7 +330,7 @@ class ServerSession:
 
         `call_arguments` are the arguments of the call that failed.
         """
-        spec = self.launch.box
+        spec = self.launch.sandbox_spec
         return (
             ""
             if spec is None

@@ -158,7 +158,7 @@ class ServerSupervisor:
             self.check_limits()
             if not self.server.restart:
                 raise ToolEnvironmentError(
-                    f"{lost}; what it held in memory is lost with it"
+                    f"{lost}; what it had in memory is lost with it"
                 ) from None
         try:
             if self.server.stateful:

@@ -287,8 +287,10 @@ async def _start_process(
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, WatchedSandbox | None]]:
     ends: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
     ends["limit"] = 2**20
-    if launch.box is not None:
-        async with sandbox.open_sandboxed(launch.argv, launch.env, launch.box, **ends) as found:
+    if launch.sandbox_spec is not None:
+        async with sandbox.open_sandboxed(
+            launch.argv, launch.env, launch.sandbox_spec, **ends
+        ) as found:
             yield found
         return
     process = await asyncio.create_subprocess_exec(

@@ -1,7 +1,8 @@
 """Calls written as Java: `name(a = value, b = value)`; values stay source text.
 
 The official BFCL decoder (specification section 3), node by node of the pinned grammar. Literals
-lose their quotes, an object's anonymous body is dropped, offsets count bytes but cut characters.
+are left without their quotes, an object's anonymous body is dropped, offsets count bytes but cut
+characters.
 """
 
 from __future__ import annotations

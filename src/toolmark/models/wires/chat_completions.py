@@ -142,8 +142,8 @@ class ChatCompletionsModel(Model):
         await self._client.close()
 
     async def _request_reply(self, request: Request) -> Reply:
-        if self.profile.without:
-            unsent = given_settings(request.sampling).keys() & set(self.profile.without)
+        if self.profile.unsent_settings:
+            unsent = given_settings(request.sampling).keys() & set(self.profile.unsent_settings)
             self._unsent_settings |= unsent
         body, encoded_tools = self._encoder.encode_request(request)
         answer = await self._client.post(self._chat_url, body)
@@ -172,10 +172,11 @@ class ChatCompletionsModel(Model):
         secret = self._reply_mask
         if secret and (
             secret.contains_secret("\n".join(_reply_texts(reply)))
-            or (reply.marks and secret.body_contains_secret(body))
+            or (reply.defects and secret.body_contains_secret(body))
         ):
             raise Rejected(
-                f"the reply holds the key ({self.key_name}): none of it is kept. An endpoint that "
+                f"the reply holds the key ({self.key_name}): none of it is stored. An endpoint "
+                "that "
                 "shows keys is not to be trusted with one"
             )
         if self._public_model_name and self.model in reply.model:
@@ -222,7 +223,7 @@ class ChatCompletionsModel(Model):
         return RequestEncoder(self.model, adapted_profile, current.media)
 
     async def _fetch_model_names(self) -> tuple[str, ...] | None:
-        if not self.profile.lists:
+        if not self.profile.lists_models:
             return None
         answer = await self._client.get(endpoint_address.join_path(self.url, "models"))
         if answer.status in (401, 403):

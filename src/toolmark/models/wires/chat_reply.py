@@ -144,7 +144,7 @@ def decode_reply(body: bytes, original_names: dict[str, str], latency_s: float) 
         usage=usage,
         latency_s=latency_s,
         model=_short_model_name(decoded.model),
-        marks=marks + usage_marks,
+        defects=marks + usage_marks,
     )
 
 
@@ -215,10 +215,10 @@ def _shorten_message(message: _Message) -> tuple[str, ...]:
     return tuple(dict.fromkeys(marks))
 
 
-def _shorten_text(text: str | None, limit: int, label: str, marks: list[str]) -> str | None:
+def _shorten_text(text: str | None, limit: int, label: str, defects: list[str]) -> str | None:
     if text is None or len(text) <= limit:
         return text
-    marks.append(f"{label}: {len(text)} characters, cut at {limit}")
+    defects.append(f"{label}: {len(text)} characters, cut at {limit}")
     return _cut_text(text, limit)
 
 
@@ -274,7 +274,7 @@ def _reply_from_message(
         return Reply(
             text=escape_surrogates(shortened.content or ""),
             stop="malformed",
-            marks=marks,
+            defects=marks,
             **other_fields,
         )
     marks = _shorten_message(shortened)
@@ -287,7 +287,7 @@ def _reply_from_message(
         calls=tuple(_make_call(made, original_names) for made in shortened.tool_calls or ()),
         stop=stop,
         reasoning=escape_surrogates(shortened.reasoning or ""),
-        marks=marks + usage_marks,
+        defects=marks + usage_marks,
         **other_fields,
     )
 

@@ -58,7 +58,7 @@ class RequestEncoder:
         self.media = media
         self._body_start = b'{"model":' + _encode_json(model) + b',"messages":'
         self.profile = profile
-        letters = "a-zA-Z0-9_.-" if profile.dots else "a-zA-Z0-9_-"
+        letters = "a-zA-Z0-9_.-" if profile.allows_dots else "a-zA-Z0-9_-"
         self._illegal_chars = re.compile(f"[^{letters}]")
         self._match_legal_name = re.compile(f"[{letters}]{{1,{_MAX_NAME_CHARS}}}").fullmatch
         self._encoded_tools: dict[int, EncodedTools] = {}
@@ -125,11 +125,11 @@ class RequestEncoder:
         return self._last_settings[1]
 
     def _encode_settings(self, sampling: Sampling) -> bytes:
-        field_names = {**_SETTING_FIELDS, "max_tokens": self.profile.limit}
+        field_names = {**_SETTING_FIELDS, "max_tokens": self.profile.token_limit_field}
         chosen = {
             field_names[name]: value
             for name, value in given_settings(sampling).items()
-            if name not in self.profile.without
+            if name not in self.profile.unsent_settings
         }
         _check_extra(sampling.extra)
         settings = chosen | sampling.extra
@@ -189,7 +189,7 @@ class RequestEncoder:
 
     def _encode_result(self, message: Message, pending_media: list[Part]) -> str | list[Json]:
         media = [part for part in message.parts if not isinstance(part, Text)]
-        if not media or self.profile.media:
+        if not media or self.profile.takes_media_in_results:
             return self._encode_content(message.parts)
         pending_media.extend(media)
         return restore_surrogates(message.text) or "(shown below)"
@@ -218,7 +218,7 @@ class RequestEncoder:
                 if audio_format is None:
                     raise DataError(f"audio of type {part.mime!r} cannot be sent: wav or mp3 only")
                 audio_bytes = self._read_media(part)
-                if audio_format != self.profile.audio == "mp3":
+                if audio_format != self.profile.audio_form == "mp3":
                     audio_format, audio_bytes = "mp3", audio_encoding.encode_mp3(audio_bytes)
                 data = {"data": _encode_base64(audio_bytes), "format": audio_format}
                 return {"type": "input_audio", "input_audio": data}

@@ -33,10 +33,10 @@ class _HttpRequest(NamedTuple):
 class ServiceKind(NamedTuple):
     """One kind of service: its address, key variable, request builder and answer parser."""
 
-    home: str
+    default_url: str
     key_name: str
-    ask: Callable[[str, str, bytes], _HttpRequest]
-    read: Callable[[Any], tuple[str, tuple[HeardWord, ...]]]
+    build_request: Callable[[str, str, bytes], _HttpRequest]
+    parse_answer: Callable[[Any], tuple[str, tuple[HeardWord, ...]]]
 
 
 class RemoteRecogniser:
@@ -54,7 +54,7 @@ class RemoteRecogniser:
         self._url = (
             speech_service.check_address(base_url, key_name=_USER_KEY_NAME)
             if base_url
-            else self._kind.home
+            else self._kind.default_url
         )
         self._model, self._timeout_s, self._tries = model, timeout_s, tries
         self._key_name = _USER_KEY_NAME if base_url else self._kind.key_name
@@ -72,7 +72,7 @@ class RemoteRecogniser:
             raise UsageError(
                 f"{self.name}: a clip of {format_duration(clip.seconds)} is more than 25 MB"
             )
-        request = self._kind.ask(self._model, self._key(), sound)
+        request = self._kind.build_request(self._model, self._key(), sound)
         text, words = speech_service.retry_request(
             lambda: self._request_transcript(request), self._tries
         )
@@ -87,7 +87,7 @@ class RemoteRecogniser:
         )
         body = speech_service.post_request(service, request.path, request.headers, request.body)
         try:
-            return self._kind.read(json.loads(body))
+            return self._kind.parse_answer(json.loads(body))
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
             raise TornReply(f"{self.name}: answered 200 without a transcript") from None
 

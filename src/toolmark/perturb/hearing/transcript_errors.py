@@ -46,18 +46,18 @@ class ErrorCounts(NamedTuple):
 class ErrorProfile(NamedTuple):
     """How a recogniser errs, over many transcripts; shares and rates in 0..1 (rates may exceed 1).
 
-    `kinds` are the shares of substitutions, deletions and insertions among errors. `run` is the
-    mean number of consecutive wrong words. `distance` is the median phone distance of one-word
-    substitutions, 0 for the same sounds; `close` is the share of them below 0.25. `exact` is the
-    share of transcripts without errors.
+    `error_shares` are the shares of substitutions, deletions and insertions among errors.
+    `mean_run_length` is the mean number of consecutive wrong words. `median_distance` is the median
+    phone distance of one-word substitutions, 0 for the same sounds; `close_share` is the share of
+    them below 0.25. `exact_share` is the share of transcripts without errors.
     """
 
     wer: float
-    kinds: tuple[float, float, float]
-    run: float
-    distance: float
-    close: float
-    exact: float
+    error_shares: tuple[float, float, float]
+    mean_run_length: float
+    median_distance: float
+    close_share: float
+    exact_share: float
 
 
 def align_texts(reference: str, hypothesis: str) -> list[AlignedPiece]:
@@ -137,13 +137,13 @@ def error_profile(pairs: Iterable[tuple[str, str]]) -> ErrorProfile:
     runs = [length for pieces in aligned for length in _error_run_lengths(pieces)]
     return ErrorProfile(
         wer=sum(each.n_errors for each in found) / (sum(each.n_reference for each in found) or 1),
-        kinds=tuple(
+        error_shares=tuple(
             sum(getattr(each, sort) for each in found) / n_errors for sort in kinds_of_error
         ),
-        run=sum(runs) / len(runs) if runs else 0.0,
-        distance=median(distances) if distances else 0.0,
-        close=sum(each < 0.25 for each in distances) / len(distances) if distances else 0.0,
-        exact=sum(not each.n_errors for each in found) / (len(found) or 1),
+        mean_run_length=sum(runs) / len(runs) if runs else 0.0,
+        median_distance=median(distances) if distances else 0.0,
+        close_share=sum(each < 0.25 for each in distances) / len(distances) if distances else 0.0,
+        exact_share=sum(not each.n_errors for each in found) / (len(found) or 1),
     )
 
 

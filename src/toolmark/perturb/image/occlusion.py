@@ -15,7 +15,7 @@ from toolmark.perturb.image import box_geometry
 from toolmark.perturb.image.box_geometry import Box, Size
 
 PATCH_COLOUR = (128, 128, 128)
-NO_ROOM_NOTE = "no room beside the clue: nothing covered"
+NO_ROOM_NOTE = "no room next to the clue: nothing covered"
 _SIDES = ("left", "right", "top", "bottom")
 _GAP_PX = 2  # pixels between the clue and a patch next to it
 _MAX_TRIES = 64

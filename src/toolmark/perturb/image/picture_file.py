@@ -156,7 +156,7 @@ def _open_picture(data: bytes, name: str) -> Iterator[Image.Image]:
         ) from None
     except Exception as error:  # decoders fail in many ways on files from unknown sources
         if "MAX_TEXT" in str(error):
-            raise DataError(f"{name}: too much text beside the pixels; save it without") from None
+            raise DataError(f"{name}: too much text next to the pixels; save it without") from None
         why = " ".join(str(error).split())[:_MAX_REASON_CHARS] or type(error).__name__
         raise DataError(f"{name}: damaged picture: {why}") from None
 

@@ -38,15 +38,15 @@ _MAX_LISTED = 10  # file names in a message
 class VariationJob(NamedTuple):
     """The variations to make of every picture, and the folder for them.
 
-    With `keep`, files have the names of their sources, and the formats of these names. With
-    `sheets`, all variations of a picture are also shown side by side in one more picture.
+    With `keeps_names`, files have the names of their sources, and the formats of these names. With
+    `makes_sheets`, all variations of a picture are also shown side by side in one more picture.
     """
 
     folder: Path
     names: Sequence[str] = picture_variations.TABLE_2_VARIATIONS
     seed: int = 0
-    keep: bool = False
-    sheets: bool = False
+    keeps_names: bool = False
+    makes_sheets: bool = False
 
 
 def vary_pictures(
@@ -95,11 +95,11 @@ def _vary_picture(
 ) -> Iterator[VariationRecord]:  # fmt: skip
     """Yield the record of each variation of a picture, made before or now, or of its failure."""
     blank = VariationRecord(
-        name=picture_file.printable_name(name), seed=order.seed, given=tuple(boxes)
+        name=picture_file.printable_name(name), seed=order.seed, source_boxes=tuple(boxes)
     )
     try:
         data = picture_file.read_picture_bytes(path, name)
-        blank = replace(blank, source=hashlib.sha256(data).hexdigest())
+        blank = replace(blank, source_sha256=hashlib.sha256(data).hexdigest())
         files = {
             variation_name: _target_path(name, variation_name, order, used_paths)
             for variation_name in order.names
@@ -108,9 +108,12 @@ def _vary_picture(
             replace(blank, variation=variation_name, file=file)
             for variation_name, file in files.items()
         ]
-        if order.sheets:
+        if order.makes_sheets:
             file = _target_path(
-                name, variation_record.SHEET_VARIATION, order._replace(keep=False), used_paths
+                name,
+                variation_record.SHEET_VARIATION,
+                order._replace(keeps_names=False),
+                used_paths,
             )
             settings: picture_variations.VariationSettings = {"shows": ", ".join(order.names)}
             lines.append(
@@ -119,7 +122,7 @@ def _vary_picture(
                 )
             )
         existing = [_existing_variation(line, before, order.folder) for line in lines]
-        if all(existing) or not order.sheets:
+        if all(existing) or not order.makes_sheets:
             yield from filter(None, existing)
             lines = [line for line, old in zip(lines, existing, strict=True) if old is None]
         if lines:
@@ -146,7 +149,7 @@ def _make_variations(
     data: bytes, lines: Sequence[VariationRecord], folder: Path
 ) -> Iterator[VariationRecord]:
     """Make variations of one picture. Raises DataError if it cannot be read."""
-    name, boxes = lines[0].name, lines[0].given
+    name, boxes = lines[0].name, lines[0].source_boxes
     image = picture_file.decode_picture(data, name)
     if boxes:
         width, height = picture_file.picture_size(data, name)
@@ -177,7 +180,7 @@ def _check_picture_boxes(boxes: Sequence[Box], size: tuple[int, int], name: str)
 
 
 def _keeps_format(name: str, order: VariationJob) -> bool:
-    return order.keep and Path(name).suffix.lower() in _MIMES
+    return order.keeps_names and Path(name).suffix.lower() in _MIMES
 
 
 def _target_path(name: str, variation_name: str, order: VariationJob, used_paths: set[Path]) -> str:

@@ -24,8 +24,9 @@ class VariationRecord(Record, frozen=True, kw_only=True):
     """One variation of one picture, or why it failed; a contact sheet is the variation `sheet`.
 
     `file` is a path within the output folder, `size` is (width, height), `boxes` are in pixels of
-    the variation, and `settings` and `note` are those of `VariedPicture`. `source` is the SHA-256
-    of the source picture's bytes; `given` are the boxes of that picture, in its pixels.
+    the variation, and `settings` and `note` are those of `VariedPicture`. `source_sha256` is the
+    SHA-256 of the source picture's bytes; `source_boxes` are the boxes of that picture, in its
+    pixels.
     """
 
     name: str
@@ -37,8 +38,8 @@ class VariationRecord(Record, frozen=True, kw_only=True):
     settings: dict[str, str | float | int] = {}
     note: str = ""
     failed: str = ""
-    source: str = ""
-    given: tuple[Box, ...] = ()
+    source_sha256: str = ""
+    source_boxes: tuple[Box, ...] = ()
 
 
 RecordKey: TypeAlias = tuple[str, str]

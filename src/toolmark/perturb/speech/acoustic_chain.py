@@ -12,8 +12,8 @@ from typing import TypeVar
 import numpy as np
 
 from toolmark.core.errors import UsageError
-from toolmark.perturb.speech import audio_clip as clips
 from toolmark.perturb.speech import (  # fmt: skip
+    audio_clip,
     audio_codecs,
     audiomentations_effects,
     background_sounds,
@@ -50,13 +50,13 @@ def apply_settings(
     """
     sounds = bank or SoundBank()
     samples = np.nan_to_num(clip.samples.astype(np.float32, copy=True))
-    speech = clips.measure_speech(Clip(samples, clip.rate))
+    speech = audio_clip.measure_speech(Clip(samples, clip.rate))
     timeline: tuple[Effect, ...] = ()
     for k, stage in enumerate(settings.stages):
         result = _STAGE_FUNCTIONS[stage.name](Clip(samples, clip.rate), stage, sounds, speech)
         samples = result.samples
         if all(each.name in _SPEECH_SHAPING_STAGES for each in settings.stages[: k + 1]):
-            speech = clips.measure_speech(Clip(samples, clip.rate), speech.span)
+            speech = audio_clip.measure_speech(Clip(samples, clip.rate), speech.span)
         else:
             speech = network_faults.shift_speech(speech, result.inserted, len(samples))
         timeline = (

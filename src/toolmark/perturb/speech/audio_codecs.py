@@ -9,7 +9,7 @@ import io
 
 import numpy as np
 
-from toolmark.perturb.speech import audio_clip as clips
+from toolmark.perturb.speech import audio_clip
 from toolmark.perturb.speech.audio_clip import Clip
 from toolmark.perturb.speech.effect_timeline import StageResult, make_effect
 
@@ -31,9 +31,9 @@ def apply_codec(clip: Clip, codec: str) -> StageResult:
     if not len(clip.samples):
         return StageResult(clip.samples)
     container, coding, rate = CODECS[codec]
-    narrow = clips.resample_clip(clip, rate).samples
+    narrow = audio_clip.resample_clip(clip, rate).samples
     back = _encode_and_decode(narrow, container, coding, rate)
-    wide = clips.resample_clip(Clip(back, rate), clip.rate).samples
+    wide = audio_clip.resample_clip(Clip(back, rate), clip.rate).samples
     out = np.zeros(len(clip.samples), dtype=np.float32)
     fitted = wide[: len(out)]
     out[: len(fitted)] = fitted
@@ -43,8 +43,8 @@ def apply_codec(clip: Clip, codec: str) -> StageResult:
 
 
 def _encode_and_decode(
-    samples: clips.Samples, container: str, coding: str, rate: int
-) -> clips.Samples:
+    samples: audio_clip.Samples, container: str, coding: str, rate: int
+) -> audio_clip.Samples:
     import soundfile
 
     buffer = io.BytesIO()

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark.perturb.speech import audio_clip as clips
-from toolmark.perturb.speech import synthetic_noise
+from toolmark.perturb.speech import audio_clip, synthetic_noise
 from toolmark.perturb.speech.audio_clip import SPEECH_LEVEL_DB, Clip, Speech
 from toolmark.perturb.speech.effect_timeline import StageResult, make_effect
 
@@ -31,7 +30,7 @@ def severity_of_ratio(snr_db: float) -> int:
 
 def speech_level(clip: Clip, speech: Speech | None = None) -> tuple[float, NDArray[np.bool_]]:
     """Return the power and mask of the speech; for silence the usual level, everywhere."""
-    speech = speech or clips.measure_speech(clip)
+    speech = speech or audio_clip.measure_speech(clip)
     if speech.power:
         return speech.power, speech.mask
     return 10 ** (SPEECH_LEVEL_DB / 10), np.ones(len(clip.samples), dtype=np.bool_)
@@ -45,7 +44,7 @@ def scale_to_ratio(
     A sound that is silent wherever somebody speaks is measured over the complete clip instead.
     """
     power, mask = speech_level(clip, speech)
-    loud = clips.mean_square(sound, mask) or clips.mean_square(sound)
+    loud = audio_clip.mean_square(sound, mask) or audio_clip.mean_square(sound)
     if not loud:
         return np.zeros_like(sound)
     return sound * np.float32((power / loud / 10 ** (snr_db / 10)) ** 0.5)

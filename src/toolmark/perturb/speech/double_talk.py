@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolmark.perturb.speech import audio_clip as clips
+from toolmark.perturb.speech import audio_clip
 from toolmark.perturb.speech.audio_clip import Clip, Speech
 from toolmark.perturb.speech.background_sounds import apply_ramps, speech_level
 from toolmark.perturb.speech.effect_timeline import StageResult, make_effect
@@ -44,13 +44,13 @@ def overlay_talk(
     user's speech without sounds that were mixed in before; by default it is measured on the clip.
     """
     n, rate = len(clip.samples), clip.rate
-    talk_samples = _trim_silence(clips.resample_clip(talk.clip, rate))
+    talk_samples = _trim_silence(audio_clip.resample_clip(talk.clip, rate))
     first = min(int(at * n), max(n - 1, 0))
     size = min(len(talk_samples), n - first)
     if size <= 0:
         return StageResult(clip.samples)
     sound = apply_ramps(talk_samples[:size], rate)
-    loud = clips.mean_square(sound, clips.speech_mask(Clip(sound, rate)))
+    loud = audio_clip.mean_square(sound, audio_clip.speech_mask(Clip(sound, rate)))
     if not loud:
         return StageResult(clip.samples)
     out = clip.samples.astype(np.float32, copy=True)
@@ -65,7 +65,7 @@ def overlay_talk(
     return StageResult(out, (make_effect("talkers", "talker", span, severity, detail),))
 
 
-def _trim_silence(clip: Clip) -> clips.Samples:
+def _trim_silence(clip: Clip) -> audio_clip.Samples:
     """Return the samples from the first to the last one with active speech."""
-    spoken = np.flatnonzero(clips.speech_mask(clip))
+    spoken = np.flatnonzero(audio_clip.speech_mask(clip))
     return clip.samples[spoken[0] : spoken[-1] + 1] if len(spoken) else clip.samples[:0]

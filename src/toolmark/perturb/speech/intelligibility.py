@@ -15,7 +15,7 @@ import numpy as np
 
 from toolmark.core.number_format import format_fixed, format_percent
 from toolmark.core.records import Record
-from toolmark.perturb.speech import audio_clip as clips
+from toolmark.perturb.speech import audio_clip
 from toolmark.perturb.speech.audio_clip import Clip
 from toolmark.perturb.speech.effect_timeline import Effect
 
@@ -37,21 +37,21 @@ class IntelligibilityResult(Record, frozen=True, kw_only=True):
     passed: bool
     stoi: float | None
     worst: float | None
-    lost: float
+    cut_share: float
     reason: str = ""
 
 
 def align_clips(clean: Clip, heard: Clip, timeline: Sequence[Effect]) -> tuple[Clip, Clip]:
     """Return both clips over their common time, at one rate, without inserted time and cut tail."""
-    heard = clips.resample_clip(heard, clean.rate)
+    heard = audio_clip.resample_clip(heard, clean.rate)
     keep = np.ones(len(heard.samples), dtype=np.bool_)
     for e in timeline:
         if long := e.detail.get("inserted_s"):
             first = round(e.start_s * clean.rate)
             keep[first : first + round(float(long) * clean.rate)] = False
-    kept_samples = heard.samples[keep]
-    n = min(len(kept_samples), len(clean.samples))
-    return Clip(clean.samples[:n], clean.rate), Clip(kept_samples[:n], clean.rate)
+    selected_samples = heard.samples[keep]
+    n = min(len(selected_samples), len(clean.samples))
+    return Clip(clean.samples[:n], clean.rate), Clip(selected_samples[:n], clean.rate)
 
 
 def stoi(clean: Clip, heard: Clip, timeline: Sequence[Effect] = ()) -> float | None:
@@ -78,7 +78,7 @@ def _stoi_or_none(clean: Clip, heard: Clip) -> float | None:
 
 def piece_scores(clean: Clip, heard: Clip) -> list[float]:
     """Return the scores of overlapping pieces, each one second of speech, of aligned clips."""
-    spoken = np.flatnonzero(clips.speech_mask(clean))
+    spoken = np.flatnonzero(audio_clip.speech_mask(clean))
     if not len(spoken):
         return []
     size = round(PIECE_S * clean.rate)
@@ -106,8 +106,8 @@ def check_intelligibility(
     before, after = align_clips(clean, heard, timeline)
     whole = _stoi_or_none(before, after)
     worst = min(piece_scores(before, after), default=None)
-    spoken = int(np.count_nonzero(clips.speech_mask(clean)))
-    n_left = int(np.count_nonzero(clips.speech_mask(clean)[: len(before.samples)]))
+    spoken = int(np.count_nonzero(audio_clip.speech_mask(clean)))
+    n_left = int(np.count_nonzero(audio_clip.speech_mask(clean)[: len(before.samples)]))
     lost = 1 - n_left / spoken if spoken else 0.0
     reason = ""
     if whole is not None and whole < min_stoi:
@@ -120,5 +120,5 @@ def check_intelligibility(
         share, limit = (format_percent(each, 0) for each in (lost, MAX_LOST_SHARE))
         reason = f"{share} of the speech is cut off, more than {limit}"
     return IntelligibilityResult(
-        passed=not reason, stoi=whole, worst=worst, lost=lost, reason=reason
+        passed=not reason, stoi=whole, worst=worst, cut_share=lost, reason=reason
     )

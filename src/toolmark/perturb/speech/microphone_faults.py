@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from toolmark.perturb.speech import audio_clip as clips
-from toolmark.perturb.speech import synthetic_noise
+from toolmark.perturb.speech import audio_clip, synthetic_noise
 from toolmark.perturb.speech.audio_clip import Clip, Speech
 from toolmark.perturb.speech.background_sounds import apply_ramps, speech_level
 from toolmark.perturb.speech.effect_timeline import StageResult, make_effect
@@ -47,7 +46,7 @@ def apply_overdrive(
     power, mask = speech_level(clip, speech)
     knee = (power / 10 ** (_KNEE_DB / 10)) ** 0.5 / 10 ** (drive_db / 20)
     bent = np.tanh(clip.samples / np.float32(knee))
-    before, after = clips.mean_square(clip.samples, mask), clips.mean_square(bent, mask)
+    before, after = audio_clip.mean_square(clip.samples, mask), audio_clip.mean_square(bent, mask)
     if not after or not before:
         return StageResult(clip.samples)
     out = (bent * np.float32((before / after) ** 0.5)).astype(np.float32)
@@ -84,7 +83,7 @@ def add_rubbing(
         sound = apply_ramps(synthetic_noise.band_noise(size, rate, gen, 60, 1200), rate)
         crackle = (gen.random(size) < 40 / rate) * gen.standard_normal(size)
         sound = sound + np.float32(4) * crackle.astype(np.float32)
-        loud = clips.mean_square(sound)
+        loud = audio_clip.mean_square(sound)
         if not loud:
             continue
         out[first : first + size] += sound * np.float32((power / loud / 10 ** (snr_db / 10)) ** 0.5)

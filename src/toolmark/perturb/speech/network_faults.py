@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark.perturb.speech import audio_clip as clips
+from toolmark.perturb.speech import audio_clip
 from toolmark.perturb.speech.audio_clip import Clip, Samples, Speech
 from toolmark.perturb.speech.effect_timeline import Effect, StageResult, make_effect
 
@@ -104,7 +104,7 @@ def drop_packets(
 
 def _speech_frame_mask(clip: Clip, size: int, speech: Speech | None) -> NDArray[np.bool_]:
     """Return for each frame of this many samples whether it has speech."""
-    mask = (speech or clips.measure_speech(clip)).mask
+    mask = (speech or audio_clip.measure_speech(clip)).mask
     return np.logical_or.reduceat(mask, np.arange(0, len(mask), size)) if len(mask) else mask
 
 
@@ -257,17 +257,17 @@ def cut_tail(
     The share refers to the span from the first to the last sample of speech, without inserted time.
     So words are cut, not only the pause after them or noise. A clip without speech is not cut.
     """
-    speech_span = (speech or clips.measure_speech(clip)).span
+    speech_span = (speech or audio_clip.measure_speech(clip)).span
     if not len(speech_span):
         return StageResult(clip.samples)
-    n_kept = max(len(speech_span) - round(share * len(speech_span)), 1)
-    end = int(speech_span[n_kept - 1]) + 1
+    n_left = max(len(speech_span) - round(share * len(speech_span)), 1)
+    end = int(speech_span[n_left - 1]) + 1
     out = clip.samples[:end].astype(np.float32, copy=True)
     fade = min(int(_FADE_S * clip.rate), end)
     out[end - fade :] *= np.linspace(1, 0, fade, dtype=np.float32)
     detail: dict[str, str | float] = {
         "cut_s": (len(clip.samples) - end) / clip.rate, "at_s": end / clip.rate, "share": share,
-        "speech_s": (len(speech_span) - n_kept) / clip.rate,
+        "speech_s": (len(speech_span) - n_left) / clip.rate,
     }  # fmt: skip
     span = ((end - fade) / clip.rate, end / clip.rate)
     return StageResult(out, (make_effect("network", "tail", span, severity, detail),))

@@ -72,10 +72,10 @@ def read_recordings(roots: Sequence[str], cache: Path) -> Recordings:
     """
     scans = {root: _scan_or_load(Path(root), cache) for root in dict.fromkeys(roots)}
     rows = sorted(
-        ((row, root) for root, (kept, _, _) in scans.items() for row in kept.rows),
+        ((row, root) for root, (scan, _, _) in scans.items() for row in scan.rows),
         key=lambda one: (one[0].sha256, one[0].name, one[1]),
     )
-    skipped = {root: list(kept.skipped) for root, (kept, _, _) in scans.items()}
+    skipped = {root: list(scan.skipped) for root, (scan, _, _) in scans.items()}
     noises: list[SoundStretch] = []
     first: dict[tuple[str, float], str] = {}
     digest = hashlib.sha256()
@@ -87,8 +87,8 @@ def read_recordings(roots: Sequence[str], cache: Path) -> Recordings:
             continue
         noises.append(_restore_stretch(row, scans[root][1]))
         digest.update(msgspec.json.encode(row))
-    for root, (kept, _, _) in scans.items():
-        if not any(row.use in _USABLE for row in kept.rows):
+    for root, (scan, _, _) in scans.items():
+        if not any(row.use in _USABLE for row in scan.rows):
             why = f": {_format_reasons(skipped[root])}" if skipped[root] else ""
             raise UsageError(
                 f"{_escape_unprintable(root)}: no sound in it can be used{why}; give a folder of "
@@ -101,7 +101,7 @@ def read_recordings(roots: Sequence[str], cache: Path) -> Recordings:
         digest=digest.hexdigest(),
         noises=tuple(noises),
         notes=tuple(filter(None, notes)),
-        corpora=tuple((Path(root).name, kept.corpus) for root, (kept, _, _) in scans.items()),
+        corpora=tuple((Path(root).name, scan.corpus) for root, (scan, _, _) in scans.items()),
     )
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from scipy import signal
 
 from toolmark.core.files import atomic_file
-from toolmark.perturb.speech import audio_clip as clips
-from toolmark.perturb.speech import synthetic_noise
+from toolmark.perturb.speech import audio_clip, synthetic_noise
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip, Samples
 from toolmark.perturb.speech.effect_timeline import SEVERITIES, StageResult, make_effect
 
@@ -31,14 +30,14 @@ _SOUND_MPS = 343.0
 
 
 class RoomResponse(NamedTuple):
-    """An impulse response at RATE_HZ; the direct path arrives at sample `lead`.
+    """An impulse response at RATE_HZ; the direct path arrives at sample `direct_sample`.
 
     Names that are equal up to the slash are places in the same room.
     """
 
     name: str
     samples: Samples
-    lead: int
+    direct_sample: int
     t60_s: float
     severity: int
 
@@ -57,13 +56,13 @@ def apply_reverberation(
 
 def convolve_room(clip: Clip, response: RoomResponse) -> Samples:
     """Return the samples in the room, with the same speech-active level; silence stays."""
-    before = clips.mean_square(clip.samples, clips.speech_mask(clip))
+    before = audio_clip.mean_square(clip.samples, audio_clip.speech_mask(clip))
     if not before:
         return clip.samples
-    taps = clips.resample_clip(Clip(response.samples, RATE_HZ), clip.rate).samples
-    lead = round(response.lead * clip.rate / RATE_HZ)
+    taps = audio_clip.resample_clip(Clip(response.samples, RATE_HZ), clip.rate).samples
+    lead = round(response.direct_sample * clip.rate / RATE_HZ)
     wet = signal.oaconvolve(clip.samples, taps)[lead : lead + len(clip.samples)]
-    after = clips.mean_square(wet, clips.speech_mask(Clip(wet, clip.rate)))
+    after = audio_clip.mean_square(wet, audio_clip.speech_mask(Clip(wet, clip.rate)))
     if not after:
         return clip.samples
     return (wet * np.float32((before / after) ** 0.5)).astype(np.float32)
@@ -155,9 +154,9 @@ def reverberation_time(taps: Samples, rate: int = RATE_HZ) -> float:
 
 def response_from_recording(name: str, clip: Clip) -> RoomResponse:
     """Return a recorded response: the direct path is the first peak within 6 dB of the highest."""
-    taps = np.abs(clips.resample_clip(clip).samples)
+    taps = np.abs(audio_clip.resample_clip(clip).samples)
     lead = int(np.argmax(taps >= 0.5 * taps.max()))
-    response = _make_response(name, clips.resample_clip(clip).samples, lead, 0)
+    response = _make_response(name, audio_clip.resample_clip(clip).samples, lead, 0)
     grade = next((s for s in SEVERITIES if response.t60_s < T60_S[s][1]), SEVERITIES[-1])
     return response._replace(severity=grade)
 
@@ -169,7 +168,7 @@ def _save_responses(path: Path, responses: Sequence[RoomResponse]) -> None:
             file,
             names=np.array([one.name for one in responses]),
             lengths=np.array([len(one.samples) for one in responses]),
-            leads=np.array([one.lead for one in responses]),
+            leads=np.array([one.direct_sample for one in responses]),
             t60s=np.array([one.t60_s for one in responses]),
             severities=np.array([one.severity for one in responses]),
             samples=np.concatenate([one.samples for one in responses]),

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from toolmark.core.errors import DataError
-from toolmark.perturb.speech import audio_clip as clips
+from toolmark.perturb.speech import audio_clip
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip, Samples
 
 FILE_PREFIX = "file:"
@@ -86,7 +86,7 @@ def scan_folder(root: Path) -> FolderScan:
             printable = name.encode(errors="backslashreplace").decode()
             skipped.append((printable, "a name that is no text"))
         except (DataError, OSError, RuntimeError, ValueError) as error:
-            skipped.append((name, clips.sound_error_reason(error)))
+            skipped.append((name, audio_clip.sound_error_reason(error)))
     return FolderScan(corpus, tuple(noises), tuple(skipped))
 
 
@@ -125,7 +125,7 @@ def _check_sound_file(path: Path, root: Path) -> float:
         raise DataError("no regular file")
     if not status.st_size:
         raise DataError("empty")
-    with clips.open_sound_file(path) as file:
+    with audio_clip.open_sound_file(path) as file:
         seconds = float(file.frames / file.samplerate)
         if not _RATE_LIMITS_HZ[0] <= file.samplerate <= _RATE_LIMITS_HZ[1]:
             raise DataError(f"a rate of {file.samplerate} Hz")
@@ -134,7 +134,8 @@ def _check_sound_file(path: Path, root: Path) -> float:
         if seconds < MIN_SOUND_S:
             raise DataError(f"only {seconds:.3f} s of sound")
         if not any(
-            clips.mean_square(piece) > clips.SILENCE_POWER for piece in _read_probes(file, seconds)
+            audio_clip.mean_square(piece) > audio_clip.SILENCE_POWER
+            for piece in _read_probes(file, seconds)
         ):
             raise DataError("silent wherever it was looked at")
     return seconds
@@ -161,7 +162,7 @@ def _read_mixed(file: Any, start_s: float, seconds: float, *, first: bool = Fals
             break
         if not np.isfinite(block).all():
             raise DataError("sound that is not finite")
-        parts.append(block[:, 0] if first else clips.mix_channels(block))
+        parts.append(block[:, 0] if first else audio_clip.mix_channels(block))
         n_left -= len(block)
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
 
@@ -291,7 +292,7 @@ def draw_samples(noise: SoundStretch, n: int, rate: int, gen: np.random.Generato
     drawn = [float(gen.uniform(0, max(noise.seconds - seconds, 0.0))) for _ in range(_MAX_TRIES)]
     for start in (*drawn, *(at * max(noise.seconds - 0.5, 0.0) for at in _PROBE_PLACES)):
         found = _read_stretch(noise, noise.start_s + start, seconds, rate)
-        if clips.mean_square(found) > clips.SILENCE_POWER:
+        if audio_clip.mean_square(found) > audio_clip.SILENCE_POWER:
             break
     if not len(found):
         raise DataError(f"{noise.name}: holds no sound any more; look through the folder again")
@@ -304,12 +305,12 @@ def _read_stretch(
     if not noise.path.is_file():
         raise DataError(f"{noise.name}: gone; look through the folder again")
     try:
-        with clips.open_sound_file(noise.path) as file:
+        with audio_clip.open_sound_file(noise.path) as file:
             native = int(file.samplerate)
             found = _read_mixed(file, start_s, seconds, first=first)
     except (OSError, RuntimeError, ValueError) as error:
         raise DataError(f"{noise.name}: cannot be read any more: {str(error)[:200]}") from None
-    return clips.resample_clip(Clip(found, native), rate).samples
+    return audio_clip.resample_clip(Clip(found, native), rate).samples
 
 
 def _loop_samples(found: Samples, n: int, fade: int) -> Samples:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, signal
 
-from toolmark.perturb.speech import audio_clip as clips
+from toolmark.perturb.speech import audio_clip
 from toolmark.perturb.speech.audio_clip import Clip
 
 Samples: TypeAlias = NDArray[np.float32]
@@ -60,7 +60,7 @@ def band_noise(n: int, rate: int, gen: np.random.Generator, low: float, high: fl
 
 
 def _unit_power(found: NDArray[np.floating]) -> Samples:
-    power = clips.mean_square(found)
+    power = audio_clip.mean_square(found)
     return (found / power**0.5).astype(np.float32) if power else found.astype(np.float32)
 
 
@@ -204,7 +204,7 @@ def babble(n: int, rate: int, gen: np.random.Generator, voices: Sequence[Clip]) 
         return murmur(n, rate, gen)
     many = min(int(gen.integers(BABBLE_VOICES[0], BABBLE_VOICES[1] + 1)), len(usable))
     for k in gen.choice(len(usable), many, replace=False):
-        voice = clips.level_clip(clips.resample_clip(usable[int(k)], rate)).samples
+        voice = audio_clip.level_clip(audio_clip.resample_clip(usable[int(k)], rate)).samples
         start = int(gen.integers(0, len(voice)))
         found += np.resize(np.roll(voice, -start), n)
     return _unit_power(found)

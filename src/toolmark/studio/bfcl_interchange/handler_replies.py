@@ -24,13 +24,13 @@ class MalformedResult(ValueError):
 class StoredReply(NamedTuple):
     """A stored reply: its text, and the calls in it or in its place.
 
-    `taken`: what the handler makes of a single-turn reply without calls, one of
+    `handler_fault`: what the handler makes of a single-turn reply without calls, one of
     `ERROR_TYPE_OF_HANDLER_FAULT`; "" where the text itself decides.
     """
 
     text: str = ""
     calls: tuple[Call, ...] = ()
-    taken: str = ""
+    handler_fault: str = ""
 
 
 # (what is stored, whether its calls are executed) -> the reply; raises MalformedResult
@@ -49,7 +49,7 @@ def format_json(value: Any) -> str:
 def read_text_reply(stored: Any, is_executed: bool) -> StoredReply:
     """Read a reply in text; where there is none, every handler fails."""
     if stored is None:
-        return StoredReply(taken=HANDLER_FAILS)
+        return StoredReply(handler_fault=HANDLER_FAILS)
     if not isinstance(stored, str):
         raise MalformedResult(f"a reply is text in a run by prompt, not {format_json(stored)}")
     return StoredReply(stored)

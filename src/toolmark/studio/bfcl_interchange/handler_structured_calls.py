@@ -71,7 +71,7 @@ def read_structured(
     """Read text, or a list of calls."""
     text = text_without_calls(stored)
     if text is not None:
-        return StoredReply(text, taken=classify_words(stored))
+        return StoredReply(text, handler_fault=classify_words(stored))
     if not isinstance(stored, list):
         raise MalformedResult(f"a reply is text or a list of calls, not {format_json(stored)}")
     return StoredReply(calls=tuple(read_call(item, is_executed) for item in stored))

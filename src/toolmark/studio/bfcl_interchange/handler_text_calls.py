@@ -35,12 +35,12 @@ def read_mining_reply(stored: Any, is_executed: bool) -> StoredReply:
     """Read a list of `{"name": ..., "arguments": ...}`, stored as its original JSON."""
     text = "" if not stored else text_without_calls(stored)
     if text is not None:
-        return StoredReply(text, taken=fault_of_iterating_decoder(stored))
+        return StoredReply(text, handler_fault=fault_of_iterating_decoder(stored))
     searched_text = _to_text(stored[0] if isinstance(stored, list) else stored)
     try:
         calls = tuple(_mining_calls(stored, is_executed))
     except _DecodeFailure:
-        return StoredReply(searched_text, taken=HANDLER_FAILS)
+        return StoredReply(searched_text, handler_fault=HANDLER_FAILS)
     return StoredReply(calls=calls) if calls else StoredReply(searched_text)
 
 
@@ -78,8 +78,8 @@ def read_calls_in_text(
     try:
         calls = tuple(read_call(item, is_executed) for item in find_items(found.text, is_executed))
     except _DecodeFailure:
-        return found._replace(taken=HANDLER_FAILS)
-    return found._replace(calls=calls, taken="" if calls else HANDLER_READS_EMPTY)
+        return found._replace(handler_fault=HANDLER_FAILS)
+    return found._replace(calls=calls, handler_fault="" if calls else HANDLER_READS_EMPTY)
 
 
 def read_named_call(key: str, item: Any, is_executed: bool) -> Call:

@@ -33,7 +33,7 @@ def make_log(task: Task, trajectory: Trajectory, turns: Sequence[TurnResults]) -
     States come from a replay of the calls. From the first turn with a result that differs from the
     recorded one, states are omitted.
     """
-    if not any(step.said for step in trajectory.steps):
+    if not any(step.new_messages for step in trajectory.steps):
         return None
     states = _replay_states(task, turns) if task.category.startswith("multi_turn_") else iter(())
     found: list[Any] = [state] if (state := next(states, None)) else []
@@ -49,7 +49,7 @@ def make_log(task: Task, trajectory: Trajectory, turns: Sequence[TurnResults]) -
 
 
 def _turn_entry(turn: TurnResults) -> LogEntry:
-    messages = [message for step, _ in turn for message in step.said]
+    messages = [message for step, _ in turn for message in step.new_messages]
     query = [{"role": x.role, "content": json_codec.restore_surrogates(x.text)} for x in messages]
     steps = {f"step_{index}": _step_entries(*pair) for index, pair in enumerate(turn)}
     return {"begin_of_turn_query": query, **steps}

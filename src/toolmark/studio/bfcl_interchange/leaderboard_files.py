@@ -15,12 +15,11 @@ from toolmark.core.errors import DataError
 from toolmark.core.files import write_atomically
 from toolmark.core.json_codec import csv_cell
 from toolmark.core.records import Step, Trajectory
-from toolmark.official_bfcl import official_data
-from toolmark.official_bfcl import prompt_formats as prompts
+from toolmark.official_bfcl import official_data, prompt_formats
 from toolmark.statistics import weighted_means
 from toolmark.statistics.score_columns import Columns
 from toolmark.studio.bfcl_interchange.official_models import ListedModel
-from toolmark.suites.bfcl import leaderboard as board
+from toolmark.suites.bfcl import leaderboard
 
 Cell: TypeAlias = str | float
 NOT_AVAILABLE = "N/A"
@@ -46,8 +45,8 @@ class RequestUsage:
     """Per request, without zeros: seconds, input tokens, output tokens."""
 
     latency_s: list[float]
-    sent: list[int]
-    said: list[int]
+    input_tokens: list[int]
+    output_tokens: list[int]
 
     @classmethod
     def empty(cls) -> RequestUsage:
@@ -62,8 +61,8 @@ class RequestUsage:
     def _add_request(self, step: Step) -> None:
         for values, number in (
             (self.latency_s, step.reply.latency_s),
-            (self.sent, step.reply.usage.input),
-            (self.said, step.reply.usage.output),
+            (self.input_tokens, step.reply.usage.input),
+            (self.output_tokens, step.reply.usage.output),
         ):
             if number:
                 values.append(number)  # type: ignore[arg-type]
@@ -81,7 +80,7 @@ class AccuracyCells:
             chosen = columns.correct[columns.category == name]
             self.values[name] = int(chosen.sum()) / len(chosen)
             self.counts[name] = len(chosen)
-        self.formats = format_sensitivity(columns.where(columns.category == board.UNSCORED))
+        self.formats = format_sensitivity(columns.where(columns.category == leaderboard.UNSCORED))
 
     def accuracy_or_na(self, node: weighted_means.Node) -> Cell:
         """Return the accuracy; N/A if any of its categories is missing."""
@@ -137,9 +136,9 @@ def cost_and_latency(usage: RequestUsage, listed: ListedModel | None) -> list[Ce
     """
     cost: Cell = NOT_AVAILABLE
     if listed and listed.input_price is not None and listed.output_price is not None:
-        if usage.sent and usage.said:
-            input_usd = sum(usage.sent) * listed.input_price / 1_000_000
-            cost = round(input_usd + sum(usage.said) * listed.output_price / 1_000_000, 2)
+        if usage.input_tokens and usage.output_tokens:
+            input_usd = sum(usage.input_tokens) * listed.input_price / 1_000_000
+            cost = round(input_usd + sum(usage.output_tokens) * listed.output_price / 1_000_000, 2)
     elif usage.latency_s:
         cost = round(sum(usage.latency_s) / 3600 * SERVER_USD_PER_HOUR / CONCURRENT_REQUESTS, 2)
     if not usage.latency_s:
@@ -161,44 +160,53 @@ def _accuracies(*nodes: weighted_means.Node) -> Callable[[AccuracyCells], list[C
 
 
 _AST_NODES: tuple[weighted_means.Node, ...] = (
-    board.SIMPLE,
+    leaderboard.SIMPLE,
     "multiple",
     "parallel",
     "parallel_multiple",
 )
-_LIVE_NODES: tuple[weighted_means.Node, ...] = board.LIVE.members
-_MULTI_TURN_NODES: tuple[weighted_means.Node, ...] = board.MULTI_TURN.members
+_LIVE_NODES: tuple[weighted_means.Node, ...] = leaderboard.LIVE.members
+_MULTI_TURN_NODES: tuple[weighted_means.Node, ...] = leaderboard.MULTI_TURN.members
 _AGENTIC_NODES: tuple[weighted_means.Node, ...] = (
-    board.WEB_SEARCH, *board.WEB_SEARCH.members, board.MEMORY, *board.MEMORY.members,
-)  # fmt: skip
+    leaderboard.WEB_SEARCH,
+    *leaderboard.WEB_SEARCH.members,
+    leaderboard.MEMORY,
+    *leaderboard.MEMORY.members,
+)
 
 
 def _non_live_cells(card: AccuracyCells) -> list[Cell]:
-    simple = board.SIMPLE.members
-    cells = _accuracies(board.NON_LIVE, board.SIMPLE, *simple, *_AST_NODES[1:], "irrelevance")
-    return [card.name, card.accuracy_with_zeros(board.NON_LIVE), *cells(card)]
+    simple = leaderboard.SIMPLE.members
+    cells = _accuracies(
+        leaderboard.NON_LIVE, leaderboard.SIMPLE, *simple, *_AST_NODES[1:], "irrelevance"
+    )
+    return [card.name, card.accuracy_with_zeros(leaderboard.NON_LIVE), *cells(card)]
 
 
 def _live_cells(card: AccuracyCells) -> list[Cell]:
     nodes: tuple[weighted_means.Node, ...] = (
-        board.LIVE,
+        leaderboard.LIVE,
         *_LIVE_NODES,
         "live_irrelevance",
         "live_relevance",
     )
-    return [card.name, card.accuracy_with_zeros(board.LIVE), *_accuracies(*nodes)(card)]
+    return [card.name, card.accuracy_with_zeros(leaderboard.LIVE), *_accuracies(*nodes)(card)]
 
 
 def _multi_turn_cells(card: AccuracyCells) -> list[Cell]:
     return [
         card.name,
-        card.accuracy_with_zeros(board.MULTI_TURN),
+        card.accuracy_with_zeros(leaderboard.MULTI_TURN),
         *_accuracies(*_MULTI_TURN_NODES)(card),
     ]
 
 
 def _agentic_cells(card: AccuracyCells) -> list[Cell]:
-    return [card.name, card.accuracy_with_zeros(board.AGENTIC), *_accuracies(*_AGENTIC_NODES)(card)]
+    return [
+        card.name,
+        card.accuracy_with_zeros(leaderboard.AGENTIC),
+        *_accuracies(*_AGENTIC_NODES)(card),
+    ]
 
 
 def _spread_cells(card: AccuracyCells) -> list[Cell]:
@@ -208,7 +216,7 @@ def _spread_cells(card: AccuracyCells) -> list[Cell]:
 def _format_cells(card: AccuracyCells) -> list[Cell]:
     accuracies = [
         card.formats.get(config, {}).get("accuracy", NOT_AVAILABLE)
-        for config in prompts.official_format_names()
+        for config in prompt_formats.official_format_names()
     ]
     return [card.name, *_spread_cells(card), *accuracies]
 
@@ -216,17 +224,17 @@ def _format_cells(card: AccuracyCells) -> list[Cell]:
 def _overall_cells(card: AccuracyCells) -> list[Cell]:
     listed = card.entrant.listed
     return [
-        card.accuracy_with_zeros(board.OVERALL),
+        card.accuracy_with_zeros(leaderboard.OVERALL),
         card.name,
         listed.url if listed else NOT_AVAILABLE,
         *cost_and_latency(card.entrant.usage, listed),
-        *_accuracies(board.NON_LIVE, *_AST_NODES)(card),
-        card.accuracy_with_zeros(board.LIVE),
+        *_accuracies(leaderboard.NON_LIVE, *_AST_NODES)(card),
+        card.accuracy_with_zeros(leaderboard.LIVE),
         *_accuracies(*_LIVE_NODES)(card),
-        card.accuracy_with_zeros(board.MULTI_TURN),
-        *_accuracies(*_MULTI_TURN_NODES, *_AGENTIC_NODES, "live_relevance", board.IRRELEVANCE)(
-            card
-        ),
+        card.accuracy_with_zeros(leaderboard.MULTI_TURN),
+        *_accuracies(
+            *_MULTI_TURN_NODES, *_AGENTIC_NODES, "live_relevance", leaderboard.IRRELEVANCE
+        )(card),
         *_spread_cells(card),
         listed.maker if listed else NOT_AVAILABLE,
         listed.license if listed else NOT_AVAILABLE,
@@ -266,7 +274,7 @@ def write_sheets(folder: Path, entrants: Sequence[LeaderboardModel]) -> list[Pat
     for name, sheet in SHEET_LAYOUTS.items():
         head = list(heads[sheet.column_names])
         if sheet.cells is _format_cells:
-            head += [f"Config {config}" for config in prompts.official_format_names()]
+            head += [f"Config {config}" for config in prompt_formats.official_format_names()]
         rows = [["", *sheet.cells(card)] for card in cards]
         paths.append(folder / f"{name}.csv")
         _write_file(paths[-1], "\n".join([",".join(head), *_rank_rows(sheet, rows)]))

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Call
-from toolmark.studio.bfcl_interchange import handler_structured_calls as structured
-from toolmark.studio.bfcl_interchange import handler_text_calls as in_text
+from toolmark.studio.bfcl_interchange import handler_structured_calls, handler_text_calls
 from toolmark.studio.bfcl_interchange.handler_replies import (
     ArgumentShape,
     ReplyForm,
@@ -48,7 +47,7 @@ def _structured_format(
     argument_shape: ArgumentShape,
 ) -> HandlerFormat:
     """Return the format of a handler that stores a list of calls."""
-    read_reply = partial(structured.read_structured, read_call, classify_words)
+    read_reply = partial(handler_structured_calls.read_structured, read_call, classify_words)
     return HandlerFormat("native", read_reply, argument_shape)
 
 
@@ -56,31 +55,47 @@ def _named_calls_format(
     find_items: Callable[[str, bool], Iterable[Any]], arguments_key: str = "arguments"
 ) -> HandlerFormat:
     """Return the format of a handler whose decoder finds `{"name": ..., KEY: ...}` in a text."""
-    read_call = partial(in_text.read_named_call, arguments_key)
-    return HandlerFormat("native", partial(in_text.read_calls_in_text, find_items, read_call))
+    read_call = partial(handler_text_calls.read_named_call, arguments_key)
+    return HandlerFormat(
+        "native", partial(handler_text_calls.read_calls_in_text, find_items, read_call)
+    )
 
 
 PROMPT_FORMAT = HandlerFormat("prompt", read_text_reply, reads_formats=True)
 # of a model that is not listed
-NATIVE_FORMAT = HandlerFormat("native", structured.read_any_reply, "text", reads_formats=True)
+NATIVE_FORMAT = HandlerFormat(
+    "native", handler_structured_calls.read_any_reply, "text", reads_formats=True
+)
 
 _JSON_TEXT_CALLS = _structured_format(
-    structured.read_json_text_call, structured.fault_of_iterating_decoder, "text"
+    handler_structured_calls.read_json_text_call,
+    handler_structured_calls.fault_of_iterating_decoder,
+    "text",
 )
 _OBJECT_CALLS = _structured_format(
-    structured.read_object_call, structured.fault_of_wrapping_decoder, "object"
+    handler_structured_calls.read_object_call,
+    handler_structured_calls.fault_of_wrapping_decoder,
+    "object",
 )
 _LIST_DECODED_CALLS = _structured_format(
-    structured.read_object_or_text_call, structured.fault_of_list_decoder, "object"
+    handler_structured_calls.read_object_or_text_call,
+    handler_structured_calls.fault_of_list_decoder,
+    "object",
 )
 _PASSED_CALLS = _structured_format(
-    structured.read_object_or_text_call, structured.fault_of_passing_decoder, "object"
+    handler_structured_calls.read_object_or_text_call,
+    handler_structured_calls.fault_of_passing_decoder,
+    "object",
 )
 _TAGGED_CALLS = HandlerFormat(
     "native",
-    partial(in_text.read_calls_in_text, in_text.find_tagged_calls, in_text.read_tagged_call),
+    partial(
+        handler_text_calls.read_calls_in_text,
+        handler_text_calls.find_tagged_calls,
+        handler_text_calls.read_tagged_call,
+    ),
 )
-_MINING_CALLS = HandlerFormat("native", in_text.read_mining_reply)
+_MINING_CALLS = HandlerFormat("native", handler_text_calls.read_mining_reply)
 
 # handlers that store OpenAI's structured calls, or, of a prompted model, text
 _OPENAI_STYLE_HANDLERS = frozenset(
@@ -98,16 +113,19 @@ _FORMAT_BY_HANDLER: dict[str, HandlerFormat] = {
     **dict.fromkeys(("MistralFC", "Nova"), _PASSED_CALLS),
     **dict.fromkeys(("Granite4FC", "NanbeigeFC", "PelicanVLFC", "QwenFC"), _TAGGED_CALLS),
     **dict.fromkeys(
-        ("SalesforceLlama", "SalesforceQwen"), _named_calls_format(in_text.find_semicolon_calls)
+        ("SalesforceLlama", "SalesforceQwen"),
+        _named_calls_format(handler_text_calls.find_semicolon_calls),
     ),
     **dict.fromkeys(("DMCito", "Mining"), _MINING_CALLS),
-    "BitAgent": _named_calls_format(in_text.find_json_calls),
+    "BitAgent": _named_calls_format(handler_text_calls.find_json_calls),
     "Cohere": _structured_format(
-        structured.read_cohere_call, structured.fault_of_lenient_decoder, "parameters"
+        handler_structured_calls.read_cohere_call,
+        handler_structured_calls.fault_of_lenient_decoder,
+        "parameters",
     ),
-    "Falcon3FC": _named_calls_format(in_text.find_first_tag_calls),
-    "Hammer": _named_calls_format(in_text.find_unfenced_calls),
-    "LlamaHandler_3_1": _named_calls_format(in_text.find_literal_calls, "parameters"),
+    "Falcon3FC": _named_calls_format(handler_text_calls.find_first_tag_calls),
+    "Hammer": _named_calls_format(handler_text_calls.find_unfenced_calls),
+    "LlamaHandler_3_1": _named_calls_format(handler_text_calls.find_literal_calls, "parameters"),
     "Phi": HandlerFormat(
         "prompt", partial(read_cleaned_text, remove_opening_fence), reads_formats=True
     ),

@@ -79,7 +79,7 @@ def make_episode_rows(
     result = make_result_row(
         task, trajectory, underscores_for_dots=underscores_for_dots, argument_shape=argument_shape
     )
-    verdict = score.readings.get("official") if score else None
+    verdict = score.verdicts.get("official") if score else None
     failed = verdict is not None and verdict.outcome == "incorrect"
     failure = _failure_line(task, verdict, result["result"]) if verdict and failed else None
     return EpisodeRows(category, _entry_number(task.id), result, failure)
@@ -114,7 +114,7 @@ def make_result_row(
             "result": json_codec.restore_surrogates(trajectory.answer),
             "traceback": "",
         }
-    native = prompt_formats.find_format(trajectory.dialect) is None
+    native = prompt_formats.find_format(trajectory.tool_format) is None
     names = (
         {t.name: t.name.replace(".", "_") for t in task.tools}
         if native and underscores_for_dots
@@ -207,7 +207,10 @@ def score_header(category: str, columns: Columns) -> dict[str, Any]:
 
 def _failure_line(task: Task, verdict: Verdict, result: Any) -> dict[str, Any]:
     label = next(x for x in verdict.labels if x.primary)
-    error = {"error": [json_codec.restore_surrogates(label.evidence)], "error_type": label.native}
+    error = {
+        "error": [json_codec.restore_surrogates(label.evidence)],
+        "error_type": label.suite_cause,
+    }
     question = [[{"role": m.role, "content": m.text} for m in turn.messages] for turn in task.turns]
     return {
         "id": task.id,

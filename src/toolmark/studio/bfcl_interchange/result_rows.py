@@ -55,7 +55,7 @@ class RowReader:
 
     def read_trajectory(self, task: Task, row: ResultRow) -> Trajectory:
         """Return the episode of a row. Raises MalformedResult."""
-        tool_format = self.tool_formats[task.dialect or self.handler_format.reply_form]
+        tool_format = self.tool_formats[task.tool_format or self.handler_format.reply_form]
         if row.result is msgspec.UNSET:
             raise MalformedResult("no result")
         if _holds_error(row):
@@ -66,12 +66,12 @@ class RowReader:
         for number, replies in enumerate(turns):
             for reply, fault in replies:
                 renamed = _rename_calls(reply, names) if names and reply.calls else reply
-                calls = tool_format.read(renamed, task.tools).calls
+                calls = tool_format.parse_reply(renamed, task.tools).calls
                 steps.append(Step(reply=renamed, turn=number, calls=calls, fault=fault))
         last = steps[-1] if steps else None
         return Trajectory(
             task=task.id,
-            dialect=tool_format.name,
+            tool_format=tool_format.name,
             steps=tuple(steps),
             answer="" if last is None or last.calls else last.reply.text,
             ending="answered" if len(turns) == len(task.turns) else "steps",
@@ -86,7 +86,7 @@ class RowReader:
         """Return the replies turn by turn; in a single turn with what the handler makes of it."""
         if not task.category.startswith(NESTED_PREFIXES):
             stored = self._reply_reader(task)(row.result, False)
-            return [[(_make_reply(stored, row, None), stored.taken)]]
+            return [[(_make_reply(stored, row, None), stored.handler_fault)]]
         if not isinstance(row.result, list):
             raise MalformedResult(
                 f"a result is a list of turns here, not {format_json(row.result)}"
@@ -105,7 +105,7 @@ class RowReader:
         return turns
 
     def _reply_reader(self, task: Task) -> ReplyReader:
-        if not task.dialect:
+        if not task.tool_format:
             return self.handler_format.read_reply
         if not self.handler_format.reads_formats:
             raise MalformedResult(
@@ -194,5 +194,5 @@ def _error_trajectory(task: Task, row: ResultRow, tool_format: str) -> Trajector
     text = json_codec.escape_surrogates(row.result)
     step = Step(reply=Reply(text=text, stop="malformed"), fault=f"{INFERENCE_ERROR}, not a reply")
     return Trajectory(
-        task=task.id, dialect=tool_format, steps=(step,), answer=text, ending="malformed"
+        task=task.id, tool_format=tool_format, steps=(step,), answer=text, ending="malformed"
     )

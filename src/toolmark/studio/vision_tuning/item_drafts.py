@@ -74,7 +74,7 @@ def _existing_rows(path: Path, old: bytes) -> Iterator[tuple[str, str]]:
         try:
             row = msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise DataError(f"{path}, line {number}: {str(error)[:200]}; mend it") from None
+            raise DataError(f"{path}, line {number}: {str(error)[:200]}; correct it") from None
         yield str(row.get("id", number)), str(PurePosixPath(str(row.get("image", ""))))
 
 

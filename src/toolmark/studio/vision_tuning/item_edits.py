@@ -53,8 +53,8 @@ def apply_author_edit(task: Task, author_edit: AuthorEdit) -> EditedTask:
     """Make an author's edit. Raises ValueError where the question would then contain the answer."""
     truth = task_truth(task)
     parts = {name: text for name, text in author_edit.parts.items() if text is not None}
-    question = replace(truth.asked, **parts)
-    truth = replace(truth, asked=question)
+    question = replace(truth.question, **parts)
+    truth = replace(truth, question=question)
     if author_edit.answers:  # old hops and look-alikes belong to the old question
         marks = tuple(replace(mark, answer="", hrefs=()) for mark in truth.marks)
         truth = replace(truth, answers=author_edit.answers, hops=author_edit.trace, marks=marks)
@@ -67,23 +67,23 @@ def apply_author_edit(task: Task, author_edit: AuthorEdit) -> EditedTask:
 
 def _remove_hint(task: Task, rng: Random, media: MediaStore) -> EditedTask:
     truth = task_truth(task)
-    if not truth.asked.hint:
+    if not truth.question.hint:
         raise ValueError("it has no hint")
-    question = replace(truth.asked, hint="")
+    question = replace(truth.question, hint="")
     return EditedTask(
-        _rebuild_task(task, replace(truth, asked=question)), f"took away {truth.asked.hint!r}"
+        _rebuild_task(task, replace(truth, question=question)), f"took away {truth.question.hint!r}"
     )
 
 
 def _add_context(task: Task, rng: Random, media: MediaStore) -> EditedTask:
     truth = task_truth(task)
-    unused = [aside for aside in unrelated_sentences() if aside not in truth.asked.context]
+    unused = [aside for aside in unrelated_sentences() if aside not in truth.question.context]
     if len(unused) < _N_SENTENCES:
         raise ValueError("every sentence stands there already")
     added = " ".join(unused[i] for i in seeds.sample_indices(rng, len(unused), _N_SENTENCES))
-    context = f"{truth.asked.context} {added}".strip()
-    question = replace(truth.asked, context=context)
-    return EditedTask(_rebuild_task(task, replace(truth, asked=question)), f"added {added!r}")
+    context = f"{truth.question.context} {added}".strip()
+    question = replace(truth.question, context=context)
+    return EditedTask(_rebuild_task(task, replace(truth, question=question)), f"added {added!r}")
 
 
 def _crop_picture(task: Task, rng: Random, media: MediaStore) -> EditedTask:
@@ -117,14 +117,14 @@ def _describe_sizes(old: tuple[int, int], new: tuple[int, int]) -> str:
 
 def _add_hint(task: Task, rng: Random, media: MediaStore) -> EditedTask:
     truth = task_truth(task)
-    if truth.asked.hint:
+    if truth.question.hint:
         raise ValueError("it has a hint already")
     clue = next((mark for mark in truth.marks if mark.role == "clue"), None)
     n = len(truth.hops)
     hop_note = f" {n} pages have to be found one after the other." if n > 1 else ""
     hint = f"{_describe_clue_place(clue, truth)}{hop_note}"
-    question = replace(truth.asked, hint=hint)
-    return EditedTask(_rebuild_task(task, replace(truth, asked=question)), f"added {hint!r}")
+    question = replace(truth.question, hint=hint)
+    return EditedTask(_rebuild_task(task, replace(truth, question=question)), f"added {hint!r}")
 
 
 def _describe_clue_place(clue: SignMark | None, truth: ItemTruth) -> str:
@@ -133,7 +133,7 @@ def _describe_clue_place(clue: SignMark | None, truth: ItemTruth) -> str:
         return "Say in words what the picture shows and search for that."
     noun = "emblem" if clue.symbol and not clue.text else "lettering" if clue.text else "clue"
     names_position = any(
-        item_validation.contains_words(prompts.question_text(truth.asked), word)
+        item_validation.contains_words(prompts.question_text(truth.question), word)
         for word in _COLUMNS
     )
     if clue.box is None or not all(truth.size) or names_position:
@@ -163,10 +163,10 @@ def task_picture(task: Task) -> Image:
 
 def _rebuild_task(task: Task, truth: ItemTruth, part: Image | None = None) -> Task:
     """Return the task with the new truth. Raises ValueError if the question contains an answer."""
-    question = prompts.question_text(truth.asked)
+    question = prompts.question_text(truth.question)
     if given_away := next(
         (answer for answer in truth.answers if item_validation.contains_words(question, answer)), ""
     ):
         raise ValueError(f"the question would tell the answer {given_away!r}")
-    turn = prompts.make_first_turn(truth.asked, part or task_picture(task))
+    turn = prompts.make_first_turn(truth.question, part or task_picture(task))
     return replace(task, turns=(turn,), reference=msgspec.to_builtins(truth))

@@ -34,13 +34,13 @@ SET_DESCRIPTION = "Vision items that people can solve and most of a panel of mod
 
 
 class PanelResult(Record, frozen=True, kw_only=True):
-    """The result of a model on a version; `fails` is None where not all attempts ran.
+    """The result of a model on a version; `is_failed` is None where not all attempts ran.
 
     `outcomes`, `answers` and `modes` have one entry for each attempt that ran.
     """
 
     model: str
-    fails: bool | None
+    is_failed: bool | None
     outcomes: tuple[TrialOutcome, ...] = ()
     answers: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
@@ -53,9 +53,9 @@ class VersionHistory(Record, frozen=True, kw_only=True):
     question: str
     answers: tuple[str, ...]
     edit: str = ""
-    told: str = ""
+    change: str = ""
     panel: tuple[PanelResult, ...] = ()
-    marks: tuple[ReviewMark, ...] = ()
+    decisions: tuple[ReviewMark, ...] = ()
 
 
 class ItemHistory(Record, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ class ItemHistory(Record, frozen=True, kw_only=True):
 
     id: str
     status: ItemStatus
-    chapters: tuple[VersionHistory, ...]
+    versions: tuple[VersionHistory, ...]
 
 
 def publish_set(tuning: TuningFolder, suite: Suite) -> Path | None:
@@ -80,7 +80,7 @@ def publish_set(tuning: TuningFolder, suite: Suite) -> Path | None:
         suite.provenance.export,
         files={
             **suite.provenance.export.files,
-            HISTORY_FILE: "every item that was tuned, kept or not: what was "
+            HISTORY_FILE: "every item that was tuned, accepted or not: what was "
             "changed, who failed how, what people said",
         },
         write_extra_files=lambda folder: _write_history(folder, tuning, suite),
@@ -95,7 +95,7 @@ def publish_set(tuning: TuningFolder, suite: Suite) -> Path | None:
 
 
 def _accepted_tasks(item: TunedItem, request: TuningRequest) -> Iterator[Task]:
-    if item.status(request) == "kept":
+    if item.status(request) == "accepted":
         yield item.latest_version.task
 
 
@@ -110,7 +110,7 @@ def _write_history(folder: Path, tuning: TuningFolder, suite: Suite) -> Sequence
 def item_history(item: TunedItem, request: TuningRequest) -> ItemHistory:
     """Return the history of an item."""
     chapters = tuple(_version_history(item, version, request) for version in item.versions)
-    return ItemHistory(id=item.id, status=item.status(request), chapters=chapters)
+    return ItemHistory(id=item.id, status=item.status(request), versions=chapters)
 
 
 def _version_history(
@@ -119,12 +119,12 @@ def _version_history(
     truth = task_truth(version.task)
     return VersionHistory(
         version=version.number,
-        question=prompts.question_text(truth.asked),
+        question=prompts.question_text(truth.question),
         answers=truth.answers,
         edit=version.edit,
-        told=version.told or version.broken,
+        change=version.change or version.failure,
         panel=tuple(_panel_result(item, name, version.number, request) for name in request.models),
-        marks=tuple(mark for mark in item.marks if mark.version == version.number),
+        decisions=tuple(mark for mark in item.decisions if mark.version == version.number),
     )
 
 
@@ -133,7 +133,7 @@ def _panel_result(item: TunedItem, model: str, version: int, request: TuningRequ
     ran = [trial for trial in trials if trial.outcome != "not_run"]
     return PanelResult(
         model=model,
-        fails=fails_version(trials, request.plan.repeats),
+        is_failed=fails_version(trials, request.plan.repeats),
         outcomes=tuple(trial.outcome for trial in ran),
         answers=tuple(trial.answer for trial in ran),
         modes=tuple(trial.mode for trial in ran),
@@ -184,5 +184,5 @@ def _panel_table(tuning: TuningFolder) -> Table:
         rows.append(
             (name, n_failed, found["solved"], *(found[outcome] for outcome in FAILURE_OUTCOMES))
         )
-    note = "Beside the versions failed, attempts by what they came to."
+    note = "Next to the versions failed, attempts by what they came to."
     return Table(title="Panel", head=head, rows=tuple(rows), note=note)

@@ -42,10 +42,10 @@ REQUEST_FILE, VERSIONS_FILE, TRIALS_FILE = "tune.json", "versions.jsonl", "trial
 PAGES_FILE, MARKS_FILE, SET_FOLDER = "pages.jsonl", "marks.jsonl", "set"
 
 ItemStatus: TypeAlias = Literal[
-    "kept", "waiting", "unclear", "unsolvable", "easy", "open", "broken"
+    "accepted", "waiting", "unclear", "unsolvable", "easy", "open", "broken"
 ]
 STATUS_DESCRIPTIONS: Mapping[ItemStatus, str] = {
-    "kept": "solvable, and most of the panel fails it",
+    "accepted": "solvable, and most of the panel fails it",
     "waiting": "most of the panel fails it; nobody marked it yet",
     "unclear": "marked unclear",
     "unsolvable": "marked as not solvable",
@@ -63,7 +63,7 @@ class TunedItem:
     versions: list[ItemVersion] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
     pages: list[HopPage] = field(default_factory=list)
-    marks: list[ReviewMark] = field(default_factory=list)
+    decisions: list[ReviewMark] = field(default_factory=list)
 
     @property
     def latest_version(self) -> ItemVersion:
@@ -73,7 +73,9 @@ class TunedItem:
     @property
     def latest_mark(self) -> ReviewMark | None:
         """The last mark of a person on the current version."""
-        version_marks = [mark for mark in self.marks if mark.version == self.latest_version.number]
+        version_marks = [
+            mark for mark in self.decisions if mark.version == self.latest_version.number
+        ]
         return version_marks[-1] if version_marks else None
 
     def attempts(self, model: str, version: int) -> list[Trial]:
@@ -92,13 +94,13 @@ class TunedItem:
 
     def status(self, request: TuningRequest) -> ItemStatus:
         """Return the status of the item."""
-        if self.latest_version.broken:
+        if self.latest_version.failure:
             return "broken"
         match self.ruling(request):
             case "hard":
                 verdict = self.latest_mark.verdict if self.latest_mark else None
                 if verdict == "solvable":
-                    return "kept"
+                    return "accepted"
                 return verdict if verdict == "unsolvable" or verdict == "unclear" else "waiting"
             case panel_status:
                 return panel_status
@@ -154,12 +156,12 @@ class TuningFolder:
             case HopPage():
                 self.items[record.item].pages.append(record)
             case ReviewMark():
-                self.items[record.item].marks.append(record)
+                self.items[record.item].decisions.append(record)
 
     def load_suite(self) -> Suite:
         """Load the suite again. Raises UsageError where its items have changed since."""
         plan = self.request.plan
-        parameters = suite_registry.convert_known_parameters(plan.suite, plan.knobs) | {
+        parameters = suite_registry.convert_known_parameters(plan.suite, plan.parameters) | {
             "seed": self.request.seed
         }
         loaded = suite_registry.load_suite(plan.suite, **parameters)
@@ -231,7 +233,7 @@ def _first_difference(old: TuningRequest, new: TuningRequest) -> str:
     """Name the first part in which two requests differ, "" where they are equal."""
     if old.plan.hash != new.plan.hash:
         # by hash: a plan read from disk has lists where the request has tuples
-        return "choice of knobs, items, dialect or attempts"
+        return "choice of parameters, items, tool format or attempts"
     fields: Sequence[tuple[str, object, object]] = (
         ("panel", old.models, new.models),
         ("choice of edits", old.edits, new.edits),

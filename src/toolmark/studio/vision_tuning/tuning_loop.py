@@ -61,7 +61,7 @@ def make_items(
         n_planned=0,
         n_to_make=len(wanted),
         n_made_before=len(wanted) - len(missing),
-        effort=suite.maker.describe_work(missing),
+        work_description=suite.maker.describe_work(missing),
     )
     for task in suite.maker.make(iter(missing)):
         writer.add(_make_version(tuning, suite, task, 0))
@@ -82,7 +82,7 @@ def _make_version(tuning: TuningFolder, suite: Suite, task: Task, number: int, e
     if not broken and suite.provenance.media is not None:
         tuning.media.copy_from(suite.provenance.media, [item_edits.task_picture(task)])
     return ItemVersion(
-        item=task.item, number=number, task=task, edit=edit, told=description, broken=broken
+        item=task.item, number=number, task=task, edit=edit, change=description, failure=broken
     )  # fmt: skip
 
 
@@ -165,7 +165,7 @@ class ItemEditor:
             return item_edits.apply_author_edit(item.latest_version.task, remaining[0])
         except ValueError as error:
             raise UsageError(
-                f"{author_edits.EDITS_FILE}: item {item.id}: {error}; mend its row"
+                f"{author_edits.EDITS_FILE}: item {item.id}: {error}; correct its row"
             ) from None
 
     def _apply_edit(self, name: str, item: TunedItem) -> EditedTask | None:
@@ -224,21 +224,21 @@ class PanelRound:
     report_progress: Callable[[], None]
     circuit_breakers: dict[str, CircuitBreaker] = field(default_factory=dict)
 
-    async def ask_panel(self, at_once: int) -> None:
+    async def ask_panel(self, n_concurrent: int) -> None:
         """Ask until every model has a result, or can no longer be asked."""
         items_by_model = {name: list(self._open_items(name)) for name in self.panel}
         self.progress.n_planned += sum(map(len, items_by_model.values()))
-        playable = (item for item in self.tuning.items.values() if not item.latest_version.broken)
-        workers = [self._store_pages(playable) for _ in range(at_once)]
+        playable = (item for item in self.tuning.items.values() if not item.latest_version.failure)
+        workers = [self._store_pages(playable) for _ in range(n_concurrent)]
         for name, items in items_by_model.items():
             queue = iter(items)
-            workers += [self._ask_items(name, queue) for _ in range(min(at_once, len(items)))]
+            workers += [self._ask_items(name, queue) for _ in range(min(n_concurrent, len(items)))]
         await gather_all(workers)
 
     def _open_items(self, name: str) -> Iterator[TunedItem]:
         for item in self.tuning.items.values():
             if (
-                not item.latest_version.broken
+                not item.latest_version.failure
                 and item.failure_by_model(self.tuning.request)[name] is None
             ):
                 yield item
@@ -277,7 +277,7 @@ class PanelRound:
             outcome="not_run",
         )  # fmt: skip
         plan = self.tuning.request.plan
-        tool_format = self.suite.tool_formats[plan.dialect]
+        tool_format = self.suite.tool_formats[plan.tool_format]
         participants = EpisodeSetting(
             self.suite, self.factory, self.panel[name], tool_format, plan.sampling
         )
@@ -316,7 +316,7 @@ class PanelRound:
 
 def _judge_trial(trial: Trial, episode: EpisodeProgress, trajectory: Trajectory) -> Trial:
     judged = attempt_outcome.judge_attempt(episode.task, trajectory)
-    mode, evidence = (judged.label.native, judged.label.evidence) if judged.label else ("", "")
+    mode, evidence = (judged.label.suite_cause, judged.label.evidence) if judged.label else ("", "")
     return replace(
         trial, outcome=judged.outcome, answer=judged.answer, mode=mode, evidence=evidence,
         usage=trajectory.usage, trajectory=trajectory,
@@ -341,14 +341,14 @@ def _page_text(found: Result) -> str:
 def has_open_items(tuning: TuningFolder) -> bool:
     """Return whether a model must still be asked."""
     return any(
-        not item.latest_version.broken and None in item.failure_by_model(tuning.request).values()
+        not item.latest_version.failure and None in item.failure_by_model(tuning.request).values()
         for item in tuning.items.values()
     )
 
 
 def _count_settled(item: TunedItem, request: TuningRequest) -> int:
     """Return how many models have a result on the current version of an item."""
-    if item.latest_version.broken:
+    if item.latest_version.failure:
         return 0
     return sum(failure is not None for failure in item.failure_by_model(request).values())
 
@@ -360,7 +360,7 @@ async def run_tuning(
     panel: Panel,
     editor: ItemEditor,
     *,
-    at_once: int = 16,
+    n_concurrent: int = 16,
     watch: ProgressWatcher | None = None,
 ) -> Progress:
     """Play and edit in turn until nothing is left to do; items not run wait for the next call.
@@ -386,7 +386,7 @@ async def run_tuning(
                 turn = PanelRound(
                     tuning, writer, suite, factory, panel, progress, report_progress, breakers
                 )
-                await turn.ask_panel(at_once)
+                await turn.ask_panel(n_concurrent)
                 if not editor.edit():
                     break
         finally:

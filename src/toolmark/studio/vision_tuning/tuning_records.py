@@ -23,9 +23,9 @@ REVIEW_VERDICTS: tuple[ReviewVerdict, ...] = get_args(ReviewVerdict)
 class TuningRequest(Record, frozen=True, kw_only=True):
     """The request of a tuning. A tuning with an equal request continues in the same folder.
 
-    `plan` states the suite, `knobs`, `dialect`, the items, and in `repeats` the attempts that a
-    model has at an item. `hashes` are those of the files read. `seed` is the random one where none
-    was given.
+    `plan` states the suite, its parameters, the tool format, the items, and in `repeats` the
+    attempts that a model has at an item. `hashes` are those of the files read. `seed` is the random
+    one where none was given.
     """
 
     plan: Plan
@@ -37,17 +37,17 @@ class TuningRequest(Record, frozen=True, kw_only=True):
 
 
 class ItemVersion(Record, frozen=True, kw_only=True):
-    """A version of an item; `edit` is its last edit, `told` the description of the change.
+    """A version of an item; `edit` is its last edit, `change` the description of the change.
 
-    `broken` says why there is no picture, "" if there is one.
+    `failure` says why there is no picture, "" if there is one.
     """
 
     item: str
     number: int
     task: Task
     edit: str = ""
-    told: str = ""
-    broken: str = ""
+    change: str = ""
+    failure: str = ""
 
 
 class Trial(Record, frozen=True, kw_only=True):

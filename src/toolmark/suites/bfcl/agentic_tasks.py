@@ -12,8 +12,7 @@ from typing import Any
 
 import msgspec
 
-from toolmark.core import sentence_encoder as encoders
-from toolmark.core import user_modules
+from toolmark.core import sentence_encoder, user_modules
 from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
@@ -201,11 +200,11 @@ _NONE_MISSING: Mapping[str, str] = MappingProxyType({})
 class AgenticSettings:
     """Which categories are run, which engine answers searches, and which encoder serves memory.
 
-    `alone`: no category of another family runs in the same run.
+    `is_only_family`: no category of another family runs in the same run.
     """
 
     categories: frozenset[str]
-    alone: bool = True
+    is_only_family: bool = True
     search: str = "serpapi"
     encoder: str = DEFAULT_ENCODER
 
@@ -215,7 +214,7 @@ class AgenticSettings:
         search_problem = search_engines.missing_requirement(self.search)
         if search_problem:
             found |= dict.fromkeys(WEB_CATEGORIES, search_problem)
-        if not encoders.is_installed():
+        if not sentence_encoder.is_installed():
             found["memory_vector"] = _install_message("memory_vector needs an encoder", "embed")
         if not util.find_spec("rank_bm25"):
             found["memory_kv"] = _install_message("memory_kv searches by words", "bfcl")
@@ -228,7 +227,7 @@ class AgenticEnvironments(EnvironmentFactory):
     def __init__(
         self,
         engine: Any,
-        encoder: encoders.Encoder | None,
+        encoder: sentence_encoder.Encoder | None,
         unavailable: Mapping[str, str] = _NONE_MISSING,
     ) -> None:
         self.engine = engine
@@ -249,7 +248,9 @@ class AgenticEnvironments(EnvironmentFactory):
             from toolmark.environments.search_environment import SearchEnvironment
 
             snippets = task.category == "web_search_base"
-            yield SearchEnvironment(task.tools, self.engine, snippets=snippets, official=True)
+            yield SearchEnvironment(
+                task.tools, self.engine, snippets=snippets, official_wording=True
+            )
             return
         state = states[task.needs[-1]] if task.needs else None
         yield MemoryEnvironment(task.tools, self._open_store(task.category, state))
@@ -263,7 +264,7 @@ class AgenticEnvironments(EnvironmentFactory):
             case "memory_rec_sum":
                 return Summary(state)
             case _:
-                raise UsageError(f"this site was not opened for {category}")
+                raise UsageError(f"this factory was not opened for {category}")
 
 
 @asynccontextmanager
@@ -279,11 +280,11 @@ async def open_environments(
     encoder = None
     if "memory_vector" in settings.categories - unavailable.keys():
         try:
-            encoder = encoders.load_encoder(settings.encoder)
+            encoder = sentence_encoder.load_encoder(settings.encoder)
             encoder(["loaded"])  # a model is loaded with its first text: now, not in an episode
         except UsageError as error:
             unavailable["memory_vector"] = str(error)
-    if settings.alone and unavailable.keys() == settings.categories:
+    if settings.is_only_family and unavailable.keys() == settings.categories:
         raise UsageError("; ".join(sorted(set(unavailable.values()))))
     available = settings.categories - unavailable.keys()
     if available.isdisjoint(WEB_CATEGORIES):

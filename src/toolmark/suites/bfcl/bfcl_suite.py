@@ -12,8 +12,7 @@ from toolmark.environments.no_op_environment import open_no_op_factory
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptWording, default_wording
 from toolmark.generation.joined_tasks import JoinedTasks
-from toolmark.official_bfcl import multi_turn_tasks, official_data
-from toolmark.official_bfcl import prompt_formats as variants
+from toolmark.official_bfcl import multi_turn_tasks, official_data, prompt_formats
 from toolmark.official_bfcl.bfcl_controls import make_faulty, make_oracle
 from toolmark.official_bfcl.bfcl_scoring import GRADING_RULES
 from toolmark.runs import suite_parameters
@@ -57,11 +56,11 @@ CATEGORIES = (
     *official_data.CATEGORIES,
     *multi_turn_tasks.CATEGORIES,
     *agentic_tasks.CATEGORIES,
-    variants.CATEGORY,
+    prompt_formats.CATEGORY,
 )
 GROUPS = {
     "all": CATEGORIES,
-    "all_scoring": tuple(name for name in CATEGORIES if name != variants.CATEGORY),
+    "all_scoring": tuple(name for name in CATEGORIES if name != prompt_formats.CATEGORY),
     **official_data.GROUPS,
     "multi_turn": multi_turn_tasks.CATEGORIES,
     **agentic_tasks.GROUPS,
@@ -71,7 +70,7 @@ GROUPS = {
 def load(parameters: BfclParameters) -> Suite:
     """Return the suite. Raises UsageError for an unknown category or format."""
     chosen = select_categories(parameters.category)
-    format_names = variants.select_format_names(parameters.formats)
+    format_names = prompt_formats.select_format_names(parameters.formats)
     root = official_data.fetch_wheel()
     single_turn_categories = tuple(name for name in chosen if name in official_data.CATEGORIES)
     parts: list[tuple[TaskSequence, dict[str, str]]] = [
@@ -83,8 +82,8 @@ def load(parameters: BfclParameters) -> Suite:
         parts.append(multi_turn_tasks.read_tasks(root, multi_turn_categories))
     agentic_categories = tuple(name for name in chosen if name in agentic_tasks.CATEGORIES)
     parts += [agentic_tasks.read_tasks(root, name) for name in agentic_categories]
-    if variants.CATEGORY in chosen:
-        parts.append(variants.read_tasks(root, format_names, parameters.entries))
+    if prompt_formats.CATEGORY in chosen:
+        parts.append(prompt_formats.read_tasks(root, format_names, parameters.entries))
     hashes = {file: sha256 for _, read in parts for file, sha256 in read.items()}
     if not set(agentic_tasks.GROUPS["web_search"]).isdisjoint(agentic_categories):
         hashes |= search_engines.source_hashes(parameters.search)
@@ -95,7 +94,9 @@ def load(parameters: BfclParameters) -> Suite:
         scorer=SCORER,
         tool_formats={
             "native": NATIVE_FORMAT,
-            **variants.make_tool_formats(format_names, _prompt_wording(root, parameters.wording)),
+            **prompt_formats.make_tool_formats(
+                format_names, _prompt_wording(root, parameters.wording)
+            ),
         },
         parameters=suite_parameters.recorded_values(parameters, category=chosen),
         controls={"oracle": make_oracle, "faulty": make_faulty},

@@ -12,8 +12,12 @@ from toolmark.official_bfcl import agentic_scoring, official_data, reply_decodin
 from toolmark.official_bfcl.official_data import CATEGORIES
 from toolmark.statistics.failure_mode_tables import failed_answers
 from toolmark.statistics.score_columns import Columns, ordered_levels
-from toolmark.suites.bfcl import format_sensitivity_tables, leaderboard, multi_turn_tables
-from toolmark.suites.bfcl import rule_differences as differ
+from toolmark.suites.bfcl import (
+    format_sensitivity_tables,
+    leaderboard,
+    multi_turn_tables,
+    rule_differences,
+)
 
 WEIGHTED_NOTE = " Groups are weighted as on the leaderboard."
 MAX_NAMED_CATEGORIES = 6  # at most this many categories without a result are named
@@ -30,7 +34,7 @@ def report_tables(columns_by_rule: Mapping[str, Columns]) -> list[Table | Chart]
     for rule, columns in columns_by_rule.items():
         results += [_accuracy_table(rule, columns), *_error_table(rule, columns)]
         results += multi_turn_tables.credit_tables(rule, columns)
-    results += differ.difference_tables(columns_by_rule)
+    results += rule_differences.difference_tables(columns_by_rule)
     results += format_sensitivity_tables.format_tables(columns_by_rule)
     return results
 
@@ -71,8 +75,8 @@ def _error_table(rule: str, columns: Columns) -> list[Table]:
         return []
     present = present_categories(columns)
     rows: list[tuple[Cell, ...]] = []
-    for cause, native in sorted(set(zip(failed.cause, failed.native, strict=True))):
-        chosen = failed.where((failed.cause == cause) & (failed.native == native))
+    for cause, native in sorted(set(zip(failed.cause, failed.suite_cause, strict=True))):
+        chosen = failed.where((failed.cause == cause) & (failed.suite_cause == native))
         counts = [int((chosen.category == name).sum()) for name in present]
         rows.append((cause, native, *counts, len(chosen)))
     rows.sort(key=lambda row: -int(row[-1] or 0))
@@ -97,7 +101,7 @@ def episode_tables(task: Task, trajectory: Trajectory) -> list[Table]:
         rows += _call_rows(number, name, arguments, accepted)
     for number, (name, arguments) in enumerate(unmatched, len(truth) + 1):
         rows += _call_rows(number, name, arguments, {})
-    note = decoded.why or ("" if truth or decoded.calls else "nothing was called")
+    note = decoded.reason or ("" if truth or decoded.calls else "nothing was called")
     return [
         Table(
             title="Calls and truth",

@@ -93,7 +93,7 @@ def heat_map(rows: Mapping[str, Columns], title: str, note: str = "") -> Table:
         rows=tuple(lines),
         note="How calls are written, whether inside a tag, and how functions are described; in "
         "plain text and classic style where nothing else is said." + note,
-        heat=len(found),
+        n_shaded_columns=len(found),
     )
 
 
@@ -259,9 +259,9 @@ def _format_groups(names: Sequence[str]) -> dict[str, list[int]]:
     """
     shapes = [prompt_formats.all_formats()[name] for name in names]
     kinds = {"all": [*range(len(names))]}
-    kinds |= {form: [i for i, x in enumerate(shapes) if x.calls == form] for form in CALL_FORMS}
-    kinds["tag"] = [i for i, x in enumerate(shapes) if x.tag]
-    kinds["no tag"] = [i for i, x in enumerate(shapes) if not x.tag]
+    kinds |= {form: [i for i, x in enumerate(shapes) if x.call_form == form] for form in CALL_FORMS}
+    kinds["tag"] = [i for i, x in enumerate(shapes) if x.has_tag]
+    kinds["no tag"] = [i for i, x in enumerate(shapes) if not x.has_tag]
     return {k: places for k, places in kinds.items() if k == "all" or 0 < len(places) < len(names)}
 
 
@@ -278,7 +278,7 @@ def _failure_mode_table(rule: str, columns: Columns) -> Iterator[Table]:
     rows: list[tuple[Cell, ...]] = []
     for mode in format_failure_modes.MODES:
         hit = columns.part(f"format:{mode}") == 1
-        counts = [int((hit & (columns.axis("calls") == form)).sum()) for form in CALL_FORMS]
+        counts = [int((hit & (columns.axis("call_form") == form)).sum()) for form in CALL_FORMS]
         if sum(counts):
             rows.append((mode, *counts, sum(counts)))
     if rows:

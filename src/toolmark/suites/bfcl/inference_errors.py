@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from toolmark.core.records import Label, Task, Trajectory, Verdict
-from toolmark.official_bfcl import bfcl_scoring as scoring
+from toolmark.official_bfcl import bfcl_scoring
 
 INFERENCE_ERROR = "Error during inference"
 
@@ -24,14 +24,14 @@ def is_error_row(trajectory: Trajectory) -> bool:
 def score_episode(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
     """Judge one episode. Only the official rule takes an error's text as the model's."""
     if not is_error_row(trajectory):
-        return scoring.score_episode(task, trajectory)
+        return bfcl_scoring.score_episode(task, trajectory)
     for prefix, family in (("multi_turn_", "multi_turn"), (NESTED_PREFIXES, "agentic")):
         if task.category.startswith(prefix):
             label = Label(
                 cause="no_answer",
-                native=f"{family}:inference_error",
+                suite_cause=f"{family}:inference_error",
                 evidence=trajectory.answer[:400],
                 primary=True,
             )
             return {"official": Verdict(outcome="incorrect", value=0.0, labels=(label,))}
-    return {"official": scoring.score_episode(task, trajectory)["official"]}
+    return {"official": bfcl_scoring.score_episode(task, trajectory)["official"]}

@@ -65,7 +65,9 @@ GROUPS: tuple[Group, ...] = (
 )
 
 
-_SCORED_OR_ALONE = RowFilter(column="category", values=(UNSCORED,), other=True, or_all=True)
+_SCORED_OR_ALONE = RowFilter(
+    column="category", values=(UNSCORED,), is_excluding=True, all_if_none=True
+)
 
 
 def leaderboard_metrics(columns: Columns) -> list[Metric]:
@@ -75,7 +77,7 @@ def leaderboard_metrics(columns: Columns) -> list[Metric]:
     categories missing, the overall score says more about the selection than about the model. Format
     sensitivity counts in plain accuracy only where no other category ran.
     """
-    accuracy = Metric("accuracy", FilteredFormula(rows=(_SCORED_OR_ALONE,), formula=Mean()))
+    accuracy = Metric("accuracy", FilteredFormula(filters=(_SCORED_OR_ALONE,), formula=Mean()))
     groups = [
         Metric(
             group.name,
@@ -89,7 +91,9 @@ def leaderboard_metrics(columns: Columns) -> list[Metric]:
     parts = [
         Metric(
             name,
-            FilteredFormula(rows=(RowFilter(column="category", values=(name,)),), formula=Mean()),
+            FilteredFormula(
+                filters=(RowFilter(column="category", values=(name,)),), formula=Mean()
+            ),
         )
         for name in (*category_sizes(), *sorted(present - set(category_sizes())))
     ]
@@ -97,7 +101,7 @@ def leaderboard_metrics(columns: Columns) -> list[Metric]:
     if not missing_categories(columns):
         extra = sorted(present - set(group_categories(OVERALL)))  # the official score leaves it out
         label = f"overall (without {', '.join(extra)})" if extra else ""
-        head = replace(groups[-1], told=label)
+        head = replace(groups[-1], title=label)
         return [head, accuracy, *parts, *groups[:-1], *spread]
     return [accuracy, *parts, *groups, *spread]
 

@@ -33,13 +33,13 @@ def difference_tables(columns_by_rule: Mapping[str, Columns]) -> list[Table]:
     counts = Counter((row[4], _outcome(row[2]), _outcome(row[3])) for row in rows)
     return [
         Table(
-            title="Why the readings differ",
+            title="Why the rules differ",
             head=("reason", "official", "fair", "n"),
             rows=tuple((*change, n) for change, n in counts.most_common()),
             note=f"Entries are set aside by version {errata.errata().version} of the errata.",
         ),
         Table(
-            title="Items whose readings differ",
+            title="Items on which the rules differ",
             head=("item", "repeat", "official", "fair", "reason"),
             rows=tuple(rows),
         ),
@@ -59,7 +59,7 @@ def find_differences(official: Columns, fair_columns: Columns) -> Iterator[Diffe
         item = str(official.item[index])
         first = _describe_verdict(official, index)
         if fair_index is None:
-            reason = errata.set_aside().get(item, "the fair reading does not judge it")
+            reason = errata.set_aside().get(item, "the fair rule does not judge it")
             yield str(key[0]), int(key[1]), first, "set aside", reason
         elif official.correct[index] != fair_columns.correct[fair_index]:
             reason = _difference_reason(fair_columns, fair_index)
@@ -77,7 +77,7 @@ def _outcome(description: str) -> str:
 
 
 def _describe_verdict(columns: Columns, index: int) -> str:
-    return "correct" if columns.correct[index] else str(columns.native[index])
+    return "correct" if columns.correct[index] else str(columns.suite_cause[index])
 
 
 def _difference_reason(columns: Columns, index: int) -> str:

@@ -66,7 +66,7 @@ def _call_table(calls: list[JudgedCall], trajectory: Trajectory) -> Table:
             _shorten(judged.call.arguments, 200),
             _result_text(result),
             class_label(judged) or f"correct, {judged.node.kind if judged.node else ''}",
-            judged.why,
+            judged.reason,
         )
         for judged, result in zip(calls, results, strict=True)
     ]
@@ -222,7 +222,7 @@ def _node_class(calls: list[JudgedCall]) -> str:
 
 
 def _call_class(judged: JudgedCall) -> str:
-    if judged.found != "correct":
+    if judged.call_class != "correct":
         return "w"
     return "r" if judged.node and judged.node.kind == "core" else "a"
 

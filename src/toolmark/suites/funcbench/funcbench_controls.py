@@ -35,7 +35,7 @@ def make_oracle(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
         levels = [[node] for level in levels for node in level]
     steps = [tuple(_correct_call(truth, node) for node in level) for level in levels]
     return ScriptedModel(
-        "test/oracle",
+        "control/oracle",
         [_number_calls(at, step) for at, step in enumerate(steps)],
         _answer_text(truth),
     )
@@ -64,7 +64,7 @@ def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
             calls.append(_correct_call(truth, node))
         bad.end_step(calls)
         steps.append(_number_calls(len(steps), calls))
-    return ScriptedModel("test/faulty", steps, _answer_text(truth))
+    return ScriptedModel("control/faulty", steps, _answer_text(truth))
 
 
 class _FaultMaker:
@@ -74,7 +74,7 @@ class _FaultMaker:
         self.truth = truth
         self.fault = fault
         self.rng = rng
-        self.known = set(truth.graph.given)
+        self.known = set(truth.graph.known_values)
         self.not_ready = list(self._functions_not_ready())
 
     def is_possible(self) -> bool:

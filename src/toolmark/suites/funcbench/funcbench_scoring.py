@@ -45,22 +45,22 @@ _MAX_SHOWN_CHARS = 120
 class JudgedCall(Struct, frozen=True, kw_only=True):
     """One executed call and its class.
 
-    `number` counts calls and `step` replies, from 1. `sub` is the fault's kind for wrong inputs.
-    `why` says what was wrong. `exact`: the inputs are the true ones, known or guessed. `open`: some
-    value was still unknown, so class 3 was possible. `again`: the same function was called with the
-    same inputs before.
+    `number` counts calls and `step` replies, from 1. `fault_kind` is the fault's kind for wrong
+    inputs. `reason` says what was wrong. `has_true_inputs`: the inputs are the true ones, known or
+    guessed. `has_unknown_values`: some value was still unknown, so class 3 was possible.
+    `is_repeat`: the same function was called with the same inputs before.
     """
 
     step: int
     number: int
     call: Call
-    found: CallClass
+    call_class: CallClass
     node: Node | None = None
-    sub: str = ""
-    why: str = ""
-    exact: bool = False
-    open: bool = False
-    again: bool = False
+    fault_kind: str = ""
+    reason: str = ""
+    has_true_inputs: bool = False
+    has_unknown_values: bool = False
+    is_repeat: bool = False
 
 
 def score_episode(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
@@ -71,11 +71,11 @@ def score_episode(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
     stated_value = ""
     if trajectory.ending in ("answered", "length"):
         stated_value = answer_parser.parse_answer(trajectory.answer, truth.graph.target)
-    exact = [x for x in calls if x.exact and x.node is target]
+    exact = [x for x in calls if x.has_true_inputs and x.node is target]
     derived = bool(exact)
     parts = _count_parts(truth, trajectory, calls) | {
         "derived": float(derived),
-        "derived_from_known": float(any(x.found == "correct" for x in exact)),
+        "derived_from_known": float(any(x.call_class == "correct" for x in exact)),
     }
     if task.axes.get("over") == workflow_alignment.MCP_TRANSPORT:
         parts |= workflow_alignment.alignment_parts(task, trajectory)
@@ -84,13 +84,13 @@ def score_episode(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
     ):
         return {"official": Verdict(outcome="correct", value=1.0, parts=parts)}
     primary = _primary_label(task, trajectory, calls, stated_value, derived=derived)
-    labels = (primary, *_secondary_labels(calls, primary.native))
+    labels = (primary, *_secondary_labels(calls, primary.suite_cause))
     return {"official": Verdict(outcome="incorrect", value=0.0, parts=parts, labels=labels)}
 
 
 def classify_calls(truth: GraphIndex, trajectory: Trajectory) -> Iterator[JudgedCall]:
     """Return the class of every executed call, in order."""
-    known = set(truth.graph.given)
+    known = set(truth.graph.known_values)
     unknown = {x.source for node in truth.graph.nodes for x in node.inputs} - known
     earlier_calls: set[tuple[str, tuple[tuple[str, int], ...]]] = set()
     number = 0
@@ -113,13 +113,13 @@ def classify_calls(truth: GraphIndex, trajectory: Trajectory) -> Iterator[Judged
                 step=at,
                 number=number,
                 call=call,
-                found=found,
+                call_class=found,
                 node=node,
-                sub=sub,
-                why=why,
-                exact=exact,
-                open=bool(unknown),
-                again=again,
+                fault_kind=sub,
+                reason=why,
+                has_true_inputs=exact,
+                has_unknown_values=bool(unknown),
+                is_repeat=again,
             )
         known |= called
         unknown -= called
@@ -152,23 +152,23 @@ def _count_parts(
     truth: GraphIndex, trajectory: Trajectory, calls: list[JudgedCall]
 ) -> dict[str, float]:
     """Return the counts that the tables add up."""
-    found = [x.found for x in calls]
-    right = [x for x in calls if x.found == "correct"]
+    found = [x.call_class for x in calls]
+    right = [x for x in calls if x.call_class == "correct"]
     core = sum(x.node is not None and x.node.kind == "core" for x in right)
     counts = {
         "calls": len(calls),
-        "steps": sum(bool(step.calls) for step in trajectory.steps),
+        "steps_with_calls": sum(bool(step.calls) for step in trajectory.steps),
         "levels": len(truth.levels()),
         "errors": len(calls) - len(right),
         "not_found": found.count("not_found"),
         "wrong_inputs": found.count("wrong_inputs"),
-        "ill_typed": sum(x.sub == "ill_typed" for x in calls),
+        "ill_typed": sum(x.fault_kind == "ill_typed" for x in calls),
         "not_known": found.count("not_known"),
         "incorrect": found.count("incorrect"),
         "correct_core": core,
         "correct_irrelevant": len(right) - core,
-        "redundant": sum(x.again for x in calls),
-        "open": sum(x.open for x in calls),
+        "redundant": sum(x.is_repeat for x in calls),
+        "calls_with_unknowns": sum(x.has_unknown_values for x in calls),
     }
     return {name: float(count) for name, count in counts.items()}
 
@@ -210,14 +210,14 @@ def _primary_label(
         return _make_primary_label(
             "wrong_answer", "target computed, other value stated", f"said {stated_value}"
         )
-    bad = next((x for x in calls if x.found != "correct"), None)
+    bad = next((x for x in calls if x.call_class != "correct"), None)
     if bad is not None:
         return _call_label(bad, primary=True)
     return _make_primary_label("missing_call", "stopped before the target", f"said {stated_value}")
 
 
-def _make_primary_label(cause: Cause, native: str, evidence: str) -> Label:
-    return Label(cause=cause, native=native, evidence=evidence, primary=True)
+def _make_primary_label(cause: Cause, suite_cause: str, evidence: str) -> Label:
+    return Label(cause=cause, suite_cause=suite_cause, evidence=evidence, primary=True)
 
 
 def _secondary_labels(calls: list[JudgedCall], excluded: str) -> Iterator[Label]:
@@ -230,18 +230,18 @@ def _secondary_labels(calls: list[JudgedCall], excluded: str) -> Iterator[Label]
 
 
 def _call_label(bad: JudgedCall, *, primary: bool = False) -> Label:
-    cause = _CAUSES[bad.sub or bad.found]
+    cause = _CAUSES[bad.fault_kind or bad.call_class]
     shown = _shorten(f"{bad.call.name}({bad.call.arguments})")
-    evidence = f"step {bad.step}, call {bad.number}: {shown}: {bad.why}"
-    return Label(cause=cause, native=class_label(bad), evidence=evidence, primary=primary)
+    evidence = f"step {bad.step}, call {bad.number}: {shown}: {bad.reason}"
+    return Label(cause=cause, suite_cause=class_label(bad), evidence=evidence, primary=primary)
 
 
 def class_label(judged: JudgedCall) -> str:
     """Return the paper's name of the call's class; "" for a correct call."""
-    if judged.found == "correct":
+    if judged.call_class == "correct":
         return ""
-    native = CLASS_LABELS[judged.found]
-    return f"{native}: {judged.sub.replace('_', '-')}" if judged.sub else native
+    native = CLASS_LABELS[judged.call_class]
+    return f"{native}: {judged.fault_kind.replace('_', '-')}" if judged.fault_kind else native
 
 
 def _shorten(text: str) -> str:

@@ -97,8 +97,8 @@ def load(parameters: FuncbenchParameters) -> Suite:
         graphs,
         _task_variants(chosen, parameters.efforts, parameters.restate),
         secrets.randbits(32) if parameters.seed is None else parameters.seed,
-        cap=parameters.cap,
-        over=parameters.over,
+        limits_calls=parameters.cap,
+        transport=parameters.over,
     )
     used_sizes = {} if chosen else sizes  # the record must not show a value that a preset replaces
     return _make_suite(
@@ -111,8 +111,8 @@ def _make_suite(generated: GeneratedTasks, parameters: dict[str, Any]) -> Suite:
         name=SUITE_NAME,
         tasks=generated,
         environment=EnvironmentSource(
-            _open_mcp_environments if generated.over else _open_local_environments,
-            starts_processes=bool(generated.over),
+            _open_mcp_environments if generated.transport else _open_local_environments,
+            starts_processes=bool(generated.transport),
         ),
         scorer=SCORER,
         tool_formats={"native": NATIVE_FORMAT, "prompt": PromptFormat()},
@@ -153,15 +153,15 @@ class GeneratedTasks:
         variants: tuple[Variant, ...],
         seed: int,
         *,
-        cap: bool,
-        over: str = "",
+        limits_calls: bool,
+        transport: str = "",
     ) -> None:
         self.settings = settings
         self.graphs = graphs
         self.variants = variants
         self.seed = seed
-        self.cap = cap
-        self.over = over
+        self.limits_calls = limits_calls
+        self.transport = transport
 
     def __len__(self) -> int:
         """Return the number of tasks."""
@@ -171,8 +171,8 @@ class GeneratedTasks:
         """Yield the tasks: settings, then graphs, the variants of an item one after another."""
         for setting in self.settings:
             for number in range(self.graphs):
-                made = make_tasks(setting, number, self.variants, self.seed, cap=self.cap)
-                yield from map(_with_workflow_axes, made) if self.over else made
+                made = make_tasks(setting, number, self.variants, self.seed, cap=self.limits_calls)
+                yield from map(_with_workflow_axes, made) if self.transport else made
 
 
 def _checked_sizes(

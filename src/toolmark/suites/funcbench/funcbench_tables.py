@@ -42,7 +42,7 @@ def list_metrics(columns: Columns) -> Sequence[Metric]:
 
 def _core_success_metric(core: int) -> Metric:
     rows = RowFilter(column="axes.core", values=(str(core),))
-    return Metric(f"success, core {core}", FilteredFormula(rows=(rows,), formula=Mean()))
+    return Metric(f"success, core {core}", FilteredFormula(filters=(rows,), formula=Mean()))
 
 
 def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
@@ -163,7 +163,7 @@ def _rate_tables(columns: Columns) -> Iterator[Table]:
     for label, part in rows_by_variant(columns):
         rows = []
         for name, shown in _RATE_CLASSES:
-            possible = part.part("open" if name == "not_known" else "calls")
+            possible = part.part("calls_with_unknowns" if name == "not_known" else "calls")
             rate = estimate_pooled_share(name, part.part(name), possible, part.item)
             rows.append(
                 (shown, rate.n, round(_part_sum(part, name)), number_format.format_share(rate))
@@ -231,7 +231,14 @@ def _paper_restate_row(core: int) -> tuple[str | None, ...]:
 def _work_table(columns: Columns) -> Table:
     """Return the mean numbers of calls of a trial, by kind."""
     rows: list[tuple[str | float, ...]] = []
-    names = ("correct_core", "correct_irrelevant", "errors", "redundant", "steps", "levels")
+    names = (
+        "correct_core",
+        "correct_irrelevant",
+        "errors",
+        "redundant",
+        "steps_with_calls",
+        "levels",
+    )
     for label, part in rows_by_variant(columns):
         for core in core_sizes(part):
             size = select_rows(part, core=core)
@@ -266,7 +273,7 @@ def _alignment_tables(columns: Columns) -> Iterator[Table]:
         title="Alignment with the ideal schedule",
         head=("model", "core", "calls at once", "trials", *workflow_alignment.ALIGNMENT_MEASURES),
         rows=tuple(rows),
-        note="Means over trials, fair reading. The schedule makes every needed call as early as"
+        note="Means over trials, fair rule. The schedule makes every needed call as early as"
         " its inputs are known. Coherence falls where calls that could be made at once are made"
         " one after the other.",
     )

@@ -118,7 +118,7 @@ def make_tasks(
         "kind": irrelevant_kind(size),
     }
     turn = Turn(messages=_make_messages(target, given))
-    reference = {"graph": {"target": target, "nodes": nodes, "given": given}}
+    reference = {"graph": {"target": target, "nodes": nodes, "known_values": given}}
     calls = 2 * size.core
     steps = calls if cap else 2 * size.n_functions
     for variant in variants:
@@ -138,8 +138,10 @@ def make_tasks(
         )
 
 
-def _make_messages(target: str, given: dict[str, int]) -> tuple[Message, ...]:
-    listed = "\n".join(f"{variable} = {given[variable]}" for variable in sorted(given))
+def _make_messages(target: str, known_values: dict[str, int]) -> tuple[Message, ...]:
+    listed = "\n".join(
+        f"{variable} = {known_values[variable]}" for variable in sorted(known_values)
+    )
     question = QUESTION_TEMPLATE.format(target=target, given=listed)
     prompt = f"{question}\n\n{ANSWER_TEMPLATE.format(target=target)}"
     return (

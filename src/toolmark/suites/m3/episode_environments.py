@@ -16,7 +16,7 @@ from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Task, ToolFormat
-from toolmark.environments import cassette as tapes
+from toolmark.environments import cassette as cassette_files
 from toolmark.environments.cassette import Cassette, CassetteHeader
 from toolmark.environments.mcp import sandbox, server_identity, server_launch
 from toolmark.environments.mcp.mcp_environment import McpServersFactory, servers_that_cannot_run
@@ -61,20 +61,21 @@ def recording_identity(task: Task) -> Any:
 class McpEnvironments:
     """Environments of MCP servers, of a cassette, or of both.
 
-    `prepare` fills a fresh workspace. `state` reads the final state that is scored. `header`
-    describes what the tasks are made of: a cassette for other tasks is refused. `instance` returns
-    the part of a task on which its recording depends; with None, any recording of the same task id
-    is replayed. `keys` are files that contain answers: they are hidden from every server.
+    `prepare_workspace` fills a fresh workspace. `read_state` reads the final state that is scored.
+    `header` describes what the tasks are made of: a cassette for other tasks is refused.
+    `recorded_content` returns the part of a task on which its recording depends; with None, any
+    recording of the same task id is replayed. `hidden_files` are files that contain answers: they
+    are hidden from every server.
     """
 
     servers: tuple[ServerConfig, ...]
     cassette: str = ""
     mode: str = "replay"
-    prepare: Callable[[Task, Path], None] | None = None
-    state: Callable[[Task, Path], Any] | None = None
+    prepare_workspace: Callable[[Task, Path], None] | None = None
+    read_state: Callable[[Task, Path], Any] | None = None
     header: CassetteHeader | None = None
-    instance: Callable[[Task], Any] | None = recording_identity
-    keys: tuple[Path, ...] = ()
+    recorded_content: Callable[[Task], Any] | None = recording_identity
+    hidden_files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if self.mode not in CASSETTE_MODES:
@@ -82,7 +83,7 @@ class McpEnvironments:
         if self.cassette and self.mode == "replay" and not Path(self.cassette).is_file():
             raise UsageError(f"{self.cassette}: no such cassette; -T mode=record makes one")
         if self.cassette and self.mode == "replay" and self.header is not None:
-            tapes.check_header(Path(self.cassette), self.header)
+            cassette_files.check_header(Path(self.cassette), self.header)
 
     def source(self) -> EnvironmentSource:
         """Return these environments as the part of a suite."""
@@ -125,9 +126,9 @@ class McpEnvironments:
         async with AsyncExitStack() as stack:
             live_environments: EnvironmentFactory | None = None
             if not (self.cassette and self.mode == "replay"):
-                stack.enter_context(sandbox.hide_paths(*self.keys))
+                stack.enter_context(sandbox.hide_paths(*self.hidden_files))
                 servers = McpServersFactory(
-                    self.servers, media, prepare=self.prepare, state=self.state
+                    self.servers, media, prepare=self.prepare_workspace, state=self.read_state
                 )
                 live_environments = await stack.enter_async_context(servers)
             yield (
@@ -146,6 +147,6 @@ class McpEnvironments:
             mode=cast(ReplayMode, self.mode),
             media=media,
             stateful=[server.name for server in self.servers if server.stateful],
-            instance=self.instance,
+            instance=self.recorded_content,
             header=self.header,
         )

@@ -86,7 +86,7 @@ def judged_parts(run: Run, rules: Sequence[str]) -> dict[tuple[str, int], dict[s
         )
         if number is None:
             continue
-        for rule in JUDGEMENT_KINDS[kind].readings or rules:
+        for rule in JUDGEMENT_KINDS[kind].rules or rules:
             episode_parts = parts.setdefault((task, repeat), {}).setdefault(rule, {})
             episode_parts[JUDGEMENT_KINDS[kind].part] = number
     return parts
@@ -132,7 +132,9 @@ def _kind_findings(
             for name in names
         ),
         pairs=tuple(
-            JudgePair(a=names[pair.one], b=names[pair.other], n=pair.n, difference=pair.difference)
+            JudgePair(
+                a=names[pair.first], b=names[pair.second], n=pair.n, difference=pair.difference
+            )
             for pair in rater_agreement.rater_pairs(ratings)
         ),
     )

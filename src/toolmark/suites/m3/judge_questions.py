@@ -100,16 +100,16 @@ _NUMBER_PATTERN = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 class JudgementKind:
     """One kind of judgement: its part in a verdict, its prompt, its scale and the material shown.
 
-    `readings` are the grading rules in which it counts; empty means all. With `stepwise`, the judge
+    `rules` are the grading rules in which it counts; empty means all. With `is_stepwise`, the judge
     gives a number for each step of the reference, and the value is their mean.
     """
 
     part: str
-    words: str
-    top: float
-    shown: Callable[[Task, Trajectory], Mapping[str, Any]]
-    readings: tuple[str, ...] = ()
-    stepwise: bool = False
+    prompt: str
+    max_value: float
+    make_material: Callable[[Task, Trajectory], Mapping[str, Any]]
+    rules: tuple[str, ...] = ()
+    is_stepwise: bool = False
 
 
 def episode_material(task: Task, trajectory: Trajectory) -> Mapping[str, Any]:
@@ -143,7 +143,7 @@ JUDGEMENT_KINDS = {
         GROUNDING_PART, _GROUNDING_PROMPT, 1.0, _grounding_material, ("official", "fair")
     ),
     "steps": JudgementKind(
-        GROUNDING_PART, _STEPS_PROMPT, 1.0, _stepwise_material, ("paper",), stepwise=True
+        GROUNDING_PART, _STEPS_PROMPT, 1.0, _stepwise_material, ("paper",), is_stepwise=True
     ),
 }
 
@@ -151,28 +151,35 @@ JUDGEMENT_KINDS = {
 # --- asking -----------------------------------------------------------------------------
 
 
-def form_hash(kind: str, *, see: bool) -> str:
+def form_hash(kind: str, *, shows_pictures: bool) -> str:
     """Return twelve hex digits that identify how judges are asked: prompt, scale, pictures."""
     judgement = JUDGEMENT_KINDS[kind]
     content = json.dumps(
-        [judgement.words, _RETRY_TEMPLATE, judgement.top, MAX_ATTEMPTS, MAX_RESULT_CHARS, see]
+        [
+            judgement.prompt,
+            _RETRY_TEMPLATE,
+            judgement.max_value,
+            MAX_ATTEMPTS,
+            MAX_RESULT_CHARS,
+            shows_pictures,
+        ]
     )
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def make_asker(*, see: bool = False) -> judge_panels.JudgeFunction:
-    """Return the function that asks a judge; with `see` the judge also gets the task's pictures."""
-    return partial(_ask_judge, see=see)
+def make_asker(*, shows_pictures: bool = False) -> judge_panels.JudgeFunction:
+    """Return the function that asks a judge, who gets the task's pictures with `shows_pictures`."""
+    return partial(_ask_judge, shows_pictures=shows_pictures)
 
 
 async def _ask_judge(
-    model: Model, kind: str, task: Task, trajectory: Trajectory, *, see: bool
+    model: Model, kind: str, task: Task, trajectory: Trajectory, *, shows_pictures: bool
 ) -> Judgement:
     """Ask until a reply has a number in range, at most `MAX_ATTEMPTS` times.
 
     Raises EndpointError.
     """
-    if JUDGEMENT_KINDS[kind].stepwise and not _reference_calls(task):
+    if JUDGEMENT_KINDS[kind].is_stepwise and not _reference_calls(task):
         no_steps = Failure(
             stage="judge", kind="judge", message="the reference has no step to be rated"
         )
@@ -184,7 +191,11 @@ async def _ask_judge(
     while len(replies) < MAX_ATTEMPTS:
         # A different repeat per attempt: the cache must not return the previous reply.
         repeat = trajectory.repeat * MAX_ATTEMPTS + len(replies)
-        reply = await model(_kind_request(kind, task, trajectory, reason, see=see, repeat=repeat))
+        reply = await model(
+            _kind_request(
+                kind, task, trajectory, reason, shows_pictures=shows_pictures, repeat=repeat
+            )
+        )
         replies.append(reply)
         value, reason = _parse_value(reply, JUDGEMENT_KINDS[kind], task)
         # A second request would be as long.
@@ -211,13 +222,13 @@ def total_usage(replies: Sequence[Reply]) -> Usage:
 
 
 def _kind_request(
-    kind: str, task: Task, trajectory: Trajectory, reason: str, *, see: bool, repeat: int
+    kind: str, task: Task, trajectory: Trajectory, reason: str, *, shows_pictures: bool, repeat: int
 ) -> Request:
     judgement = JUDGEMENT_KINDS[kind]
     return make_request(
-        judgement.words,
-        judgement.shown(task, trajectory),
-        task_pictures(task) if see else (),
+        judgement.prompt,
+        judgement.make_material(task, trajectory),
+        task_pictures(task) if shows_pictures else (),
         _RETRY_TEMPLATE.format(reason=reason) if reason else "",
         repeat=repeat,
     )
@@ -247,9 +258,9 @@ def make_request(
 
 
 def _parse_value(reply: Reply, kind: JudgementKind, task: Task) -> tuple[float | None, str]:
-    if not kind.stepwise:
-        return parse_score(reply, kind.top)
-    numbers, reason = parse_step_scores(reply, len(_reference_calls(task)), kind.top)
+    if not kind.is_stepwise:
+        return parse_score(reply, kind.max_value)
+    numbers, reason = parse_step_scores(reply, len(_reference_calls(task)), kind.max_value)
     return (sum(numbers) / len(numbers), "") if numbers else (None, reason)
 
 
@@ -264,9 +275,9 @@ def parse_step_scores(reply: Reply, n: int, max_score: float) -> tuple[list[floa
     numbers_per_box = (_box_numbers(box) for box in boxes)
     found = next(filter(None, numbers_per_box), None)
     if found is None:
-        return [], "the reply held no box with the numbers of the steps"
+        return [], "the reply has no box with the numbers of the steps"
     if len(found) != n:
-        return [], f"the reference has {n} steps, the box held {len(found)} numbers"
+        return [], f"the reference has {n} steps, the box has {len(found)} numbers"
     values = [float(text) for text in found]
     for value, text in zip(values, found, strict=True):
         if not 0.0 <= value <= max_score:
@@ -294,7 +305,7 @@ def parse_score(reply: Reply, max_score: float) -> tuple[float | None, str]:
     if number is None and reply.stop == "stop":
         number = _NUMBER_PATTERN.search(text)
     if number is None:
-        return None, "the reply held no number"
+        return None, "the reply has no number"
     value = float(number[0])
     if not 0.0 <= value <= max_score:
         return None, f"{number[0][:40]} does not lie between 0 and {max_score:g}"

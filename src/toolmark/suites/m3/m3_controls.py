@@ -21,8 +21,8 @@ def make_oracle(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     Raises UsageError for any option.
     """
     if options:
-        raise UsageError("test/oracle takes no options here")
-    return _make_script("test/oracle", reference_calls(task), task.reference["answer"])
+        raise UsageError("control/oracle takes no options here")
+    return _make_script("control/oracle", reference_calls(task), task.reference["answer"])
 
 
 def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
@@ -38,7 +38,7 @@ def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     rng = seeds.make_rng(task.seed, task.id, repeat, f"faulty {kind}")
     if rng.random() < parse_error_rate(options.get("rate", "0.2")):
         steps, answer = FAULT_CLASSES[kind](rng, steps, answer)
-    return _make_script("test/faulty", steps, answer)
+    return _make_script("control/faulty", steps, answer)
 
 
 def reference_calls(task: Task) -> Steps:

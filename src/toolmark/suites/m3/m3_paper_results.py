@@ -1,4 +1,4 @@
-"""The paper's leaderboard beside runs of the published tasks (arXiv 2511.17729).
+"""The paper's leaderboard next to runs of the published tasks (arXiv 2511.17729).
 
 Of the paper's fourteen models only the average is known: the other columns of its Table 2 are not
 in the published files. The averages are over seven measures, as `average of 7` here, so a run
@@ -16,12 +16,12 @@ from toolmark.statistics.score_columns import Columns
 from toolmark.suites.m3 import m3_tables
 
 RULE = "official"
-_TITLE = "Beside the paper's models"
+_TITLE = "Next to the paper's models"
 _NOTE = (
-    "Official reading. The paper's models were asked over its own servers, live, and rated by four "
+    "Official rule. The paper's models were asked over its own servers, live, and rated by four "
     "judges."
 )
-_UNJUDGED_NOTE = "The paper's models stand beside a run once it is judged: toolmark judge RUN."
+_UNJUDGED_NOTE = "The paper's models stand next to a run once it is judged: toolmark judge RUN."
 
 
 class PaperAverage(DataRecord, frozen=True):

@@ -134,12 +134,12 @@ def _result_faults(task: Task, trajectory: Trajectory) -> Iterator[Label]:
     if not _has_result_check(task):
         return
     for difference in workspace_state.find_differences(
-        reference.get("expects", {}), trajectory.state or {}
+        reference.get("expected_state", {}), trajectory.state or {}
     ):
         yield _make_label("state", "state", difference)
     answer = json_codec.restore_surrogates(trajectory.answer)
     wrong = answer_checking.check_answer(
-        answer, reference.get("answers", ()), reference.get("rivals", ())
+        answer, reference.get("answers", ()), reference.get("wrong_values", ())
     )
     if wrong:
         cause: Cause = "wrong_answer" if answer.strip() else "no_answer"
@@ -147,13 +147,13 @@ def _result_faults(task: Task, trajectory: Trajectory) -> Iterator[Label]:
 
 
 def _has_result_check(task: Task) -> bool:
-    return bool(task.reference.get("expects") or task.reference.get("answers"))
+    return bool(task.reference.get("expected_state") or task.reference.get("answers"))
 
 
-def _make_label(cause: Cause, native: str, evidence: str) -> Label:
+def _make_label(cause: Cause, suite_cause: str, evidence: str) -> Label:
     return Label(
         cause=cause,
-        native=native,
+        suite_cause=suite_cause,
         evidence=json_codec.escape_surrogates(evidence[:_MAX_EVIDENCE_CHARS]),
     )
 
@@ -179,7 +179,9 @@ def _make_verdict(
     first, *others = labels or [
         _make_label("missing_call", "missing", "calls of the reference lack")
     ]
-    primary = Label(cause=first.cause, native=first.native, evidence=first.evidence, primary=True)
+    primary = Label(
+        cause=first.cause, suite_cause=first.suite_cause, evidence=first.evidence, primary=True
+    )
     return Verdict(outcome="incorrect", value=value, parts=parts, labels=(primary, *others))
 
 
@@ -222,7 +224,9 @@ def score_missing_prediction(task: Task, attempt: Attempt) -> dict[str, Verdict]
     parts = {name: float(found[name]) for name in ALIGNMENT_MEASURES}
     parts |= {"avg6": 0.0, "alignment": 0.0, MISSING_PART: 1.0}
     parts |= {"n_truth": float(found["total_gt_calls"]), "n_made": 0.0, "n_matched": 0.0}
-    label = Label(cause="no_answer", native="missing", evidence=NO_PREDICTION.message, primary=True)
+    label = Label(
+        cause="no_answer", suite_cause="missing", evidence=NO_PREDICTION.message, primary=True
+    )
     return {"fair": Verdict(outcome="incorrect", value=0.0, parts=parts, labels=(label,))}
 
 

@@ -73,7 +73,7 @@ def load(parameters: M3Parameters) -> Suite:
         cassette,
         parameters.mode,
         header=CassetteHeader(published_tasks.SUITE_NAME),
-        keys=tuple(files),
+        hidden_files=tuple(files),
     )
     return Suite(
         name=published_tasks.SUITE_NAME,

@@ -84,7 +84,7 @@ def _success_by_kind(columns: Columns) -> Iterator[Metric]:
     kinds = _distinct_groups(columns.category)
     for kind in kinds if len(kinds) > 1 else ():
         share = FilteredFormula(
-            rows=(RowFilter(column="category", values=(kind,)),), formula=Mean()
+            filters=(RowFilter(column="category", values=(kind,)),), formula=Mean()
         )
         yield Metric(f"success/{kind}", share, f"success, {kind}", "episodes")
 
@@ -100,12 +100,12 @@ def _has_values(columns: Columns, part: str) -> bool:
 def measure_formula(name: str) -> Formula:
     """Return the formula of a measure: a share of calls, a weighted mean, or a mean over tasks."""
     if name == "recall":
-        return PooledRate(part="n_matched", of="n_truth")
+        return PooledRate(part="n_matched", total_part="n_truth")
     if name == "precision":
         # Where calls were expected and none were made precision is 0, as in `aggregate_alignments`.
-        return PooledRate(part="n_matched", of="n_made", zero="n_truth")
+        return PooledRate(part="n_matched", total_part="n_made", attempts_part="n_truth")
     if name in ALIGNMENT_MEASURES:
-        return PooledRate(part=name, of="n_truth", weighted=True)
+        return PooledRate(part=name, total_part="n_truth", is_weighted=True)
     # The mean of the pooled measures, as in the reference code.
     if name in AVERAGE_LABELS:
         return MeanOfFormulas(
@@ -114,7 +114,7 @@ def measure_formula(name: str) -> Formula:
             )
         )
     # An episode without enough judges has no value; a missing prediction has the value 0.
-    return Mean(part=name, zero=MISSING_PART)
+    return Mean(part=name, failed_part=MISSING_PART)
 
 
 def pooled_measure(columns: Columns, name: str) -> Estimate:
@@ -179,7 +179,7 @@ def _group_tables(label: str, columns: Columns, groups: Vector) -> Iterator[Tabl
     names = _measure_names(columns)
     averages = [name for name in AVERAGE_LABELS if name in names]
     # Only the average with the most measures is shown.
-    names = {name: told for name, told in names.items() if name not in averages[:-1]}
+    names = {name: title for name, title in names.items() if name not in averages[:-1]}
     headline = "success" if _has_values(columns, "success") else "alignment"
     rows: list[tuple[str | int | float | None, ...]] = []
     for group in found:
@@ -197,7 +197,7 @@ def _group_tables(label: str, columns: Columns, groups: Vector) -> Iterator[Tabl
         title=f"{headline.capitalize()} by {label}",
         head=(label, "episodes", f"{headline} [95 % interval]", *names.values()),
         rows=tuple(rows),
-        heat=len(names),
+        n_shaded_columns=len(names),
     )
 
 
@@ -327,5 +327,5 @@ def leaderboard_table(rule: str, runs: Mapping[str, Columns]) -> Table:
         head=("run", "n", *names.values()),
         rows=tuple(rows),
         note=_POOLING_NOTE.replace(", with 95 % intervals over tasks", ""),
-        heat=len(names),
+        n_shaded_columns=len(names),
     )

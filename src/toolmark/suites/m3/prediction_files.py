@@ -49,8 +49,8 @@ class PredictionRows:
     """The usable entries of a file by id, the reason for each bad id, and all problems."""
 
     path: Path
-    found: dict[str, EntryRow] = field(default_factory=dict)
-    bad: dict[str, str] = field(default_factory=dict)
+    rows_by_id: dict[str, EntryRow] = field(default_factory=dict)
+    problem_by_id: dict[str, str] = field(default_factory=dict)
     problems: list[EntryProblem] = field(default_factory=list)
 
 
@@ -99,24 +99,26 @@ def read_predictions(path: Path, *, last: bool = False) -> PredictionRows:
             _reject_id(rows, entry, str(found))
             continue
         id: str = entry["id"]
-        if id in rows.found and not last:
-            duplicate = EntryProblem(where, f"{id} stands already at {rows.found.pop(id).where}")
+        if id in rows.rows_by_id and not last:
+            duplicate = EntryProblem(
+                where, f"{id} stands already at {rows.rows_by_id.pop(id).where}"
+            )
             rows.problems.append(duplicate)
-            rows.bad[id] = str(duplicate)
-        elif id in rows.bad and not last:
+            rows.problem_by_id[id] = str(duplicate)
+        elif id in rows.problem_by_id and not last:
             rows.problems.append(EntryProblem(where, f"{id} stands there before"))
         else:
-            rows.bad.pop(id, None)
-            rows.found[id] = EntryRow(where, entry)
+            rows.problem_by_id.pop(id, None)
+            rows.rows_by_id[id] = EntryRow(where, entry)
     return rows
 
 
-def _reject_id(rows: PredictionRows, entry: Any, why: str) -> None:
+def _reject_id(rows: PredictionRows, entry: Any, reason: str) -> None:
     """Mark the id of a bad entry as unusable, so that no entry with that id counts."""
     id = entry.get("id") if isinstance(entry, dict) else None
     if isinstance(id, str):
-        rows.found.pop(id, None)
-        rows.bad[id] = why
+        rows.rows_by_id.pop(id, None)
+        rows.problem_by_id[id] = reason
 
 
 def convert_entry(entry: Any, kind: type[T], where: str) -> T | EntryProblem:
@@ -194,11 +196,11 @@ def _load_json(path: Path) -> Any:
 
 def match_tasks(rows: PredictionRows, known: Collection[str]) -> list[str]:
     """Report every entry with an unknown id as a problem; return the known ids without an entry."""
-    for id in [id for id in rows.found if id not in known]:
+    for id in [id for id in rows.rows_by_id if id not in known]:
         rows.problems.append(
-            EntryProblem(rows.found.pop(id).where, f"no task {id!r} in the truths")
+            EntryProblem(rows.rows_by_id.pop(id).where, f"no task {id!r} in the truths")
         )
-    return [id for id in known if id not in rows.found and id not in rows.bad]
+    return [id for id in known if id not in rows.rows_by_id and id not in rows.problem_by_id]
 
 
 def problems_text(path: Path, problems: Iterable[EntryProblem]) -> str:

@@ -234,7 +234,7 @@ def reference_notes(tasks: Iterable[Task]) -> list[str]:
     if single := sizes.count(1):
         best_possible = 1 - single / len(sizes) / 6
         lines.append(
-            f"{single} of {len(sizes)} references have one step: the official reading gives their "
+            f"{single} of {len(sizes)} references have one step: the official rule gives their "
             "order 0, and so nobody more than "
             f"{number_format.format_percent(best_possible)} alignment; fair does not "
             "(docs/suites/m3-metrics.md)"

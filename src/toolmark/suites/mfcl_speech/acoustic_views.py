@@ -90,7 +90,7 @@ def effect_table(turns: Sequence[SpeechTurn]) -> Iterator[Table]:
     )  # fmt: skip
     if rows:
         head = ("turn", "module", "effect", "from s", "to s", "severity", "detail")
-        yield Table(title="Effects one by one", head=head, rows=rows, fold=True)
+        yield Table(title="Effects one by one", head=head, rows=rows, is_collapsed=True)
 
 
 def _format_detail(effect: Mapping[str, Any]) -> str:

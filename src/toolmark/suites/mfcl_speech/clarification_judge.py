@@ -20,8 +20,7 @@ from toolmark.core.errors import DataError, EndpointError, SimulatedUserError
 from toolmark.core.model import Model
 from toolmark.core.records import Message, Request, Ruling, Sampling, Step, Task, Text, Usage
 from toolmark.formats.executor_json import strip_thoughts
-from toolmark.suites.mfcl_speech import clarification_rules
-from toolmark.suites.mfcl_speech import user_answers as answers
+from toolmark.suites.mfcl_speech import clarification_rules, user_answers
 from toolmark.suites.mfcl_speech.answer_whitelist import Whitelist
 
 MAX_ATTEMPTS = 3
@@ -76,7 +75,7 @@ class Question:
 
 
 Judge: TypeAlias = Callable[[Question], Awaitable[Ruling]]
-AnswerSpeaker: TypeAlias = Callable[[answers.UserAnswer, Task], Message]
+AnswerSpeaker: TypeAlias = Callable[[user_answers.UserAnswer, Task], Message]
 WhitelistSource: TypeAlias = Callable[[Task, int], Whitelist]
 
 
@@ -171,7 +170,9 @@ def _make_ruling(answer: _JudgeAnswer, whitelist: Whitelist, judge: str, usage: 
     topics = tuple(topic for topic in whitelist if answer.allowed and topic in answer.topics)
     return Ruling(
         allowed=answer.allowed,
-        reply=answers.format_reply(whitelist, {topic: topic in answer.spell for topic in topics}),
+        reply=user_answers.format_reply(
+            whitelist, {topic: topic in answer.spell for topic in topics}
+        ),
         topics=topics,
         reason=answer.reason[:200],
         judge=judge,
@@ -242,5 +243,7 @@ class SimulatedUser:
             return ruling, None
         if self.speak_answer is None:
             return ruling, Message(role="user", parts=(Text(ruling.reply),))
-        spoken_answer = answers.UserAnswer(ruling.reply, answers.speak_reply(ruling, whitelist))
+        spoken_answer = user_answers.UserAnswer(
+            ruling.reply, user_answers.speak_reply(ruling, whitelist)
+        )
         return ruling, await asyncio.to_thread(self.speak_answer, spoken_answer, task)

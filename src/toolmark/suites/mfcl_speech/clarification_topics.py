@@ -77,13 +77,13 @@ def distinctive_words(value: WhitelistValue) -> set[str]:
     } - lexicon().checking_words
 
 
-def is_named_with_noun(said_words: Sequence[str], topic: Topic) -> bool:
+def is_named_with_noun(spoken_words: Sequence[str], topic: Topic) -> bool:
     """Return whether a topic is named with a noun of its kind: `the customer's name`."""
     nouns = {noun for kind in topic.kinds for noun in nouns_of(kind)}
-    return any(a in topic.words and b in nouns for a, b in pairwise(said_words))
+    return any(a in topic.words and b in nouns for a, b in pairwise(spoken_words))
 
 
-def is_modifier(topic: Topic, hits: Mapping[str, Set[str]], said_words: Sequence[str]) -> bool:
+def is_modifier(topic: Topic, hits: Mapping[str, Set[str]], spoken_words: Sequence[str]) -> bool:
     """Return whether a topic is named only together with another: `the account holder`.
 
     Another example is `customer name`. The first topic is named in front of the other; the noun
@@ -91,15 +91,15 @@ def is_modifier(topic: Topic, hits: Mapping[str, Set[str]], said_words: Sequence
     """
     hit = hits[topic.name]
     others = frozenset[str]().union(*(other for other in hits.values() if other != hit)) - hit
-    after = [b for a, b in pairwise(said_words) if a in hit]
-    if len(after) == sum(word in hit for word in said_words) > 0 and all(
+    after = [b for a, b in pairwise(spoken_words) if a in hit]
+    if len(after) == sum(word in hit for word in spoken_words) > 0 and all(
         b in others for b in after
     ):
         return not (topic.kinds & {"name", "id"} and set(after) <= _kind_nouns(topic))
     if not hit <= _kind_nouns(topic) or not others:
         return False
-    before = [a for a, b in pairwise(said_words) if b in hit]
-    return len(before) == sum(word in hit for word in said_words) > 0 and all(
+    before = [a for a, b in pairwise(spoken_words) if b in hit]
+    return len(before) == sum(word in hit for word in spoken_words) > 0 and all(
         a in others for a in before
     )
 

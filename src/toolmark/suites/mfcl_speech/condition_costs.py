@@ -11,7 +11,7 @@ from toolmark.statistics import paired_costs
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
 from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.weighted_means import group_categories
-from toolmark.suites.mfcl_speech import condition_labels as marks
+from toolmark.suites.mfcl_speech import condition_labels
 from toolmark.suites.mfcl_speech.category_columns import GROUPS, HALLUCINATION
 from toolmark.suites.mfcl_speech.condition_labels import CLEAN, NOISY, TEXT
 
@@ -21,13 +21,14 @@ _COMPARED_CONDITIONS = ((CLEAN, TEXT), (NOISY, TEXT), (NOISY, CLEAN))
 def condition_difference(columns: Columns, condition: str, base: str) -> PairedComparison:
     """Compare two conditions item by item; the recognisers' answers to an item are averaged."""
     return compare_paired(
-        marks.condition_rows(columns, condition), marks.condition_rows(columns, base)
+        condition_labels.condition_rows(columns, condition),
+        condition_labels.condition_rows(columns, base),
     )
 
 
 def comparison_tables(rule: str, columns: Columns) -> Iterator[Table]:
     """Return clean against text, noisy against text and clean: all items, then by group."""
-    present = set(marks.present_conditions(columns))
+    present = set(condition_labels.present_conditions(columns))
     rows: list[tuple[Cell, ...]] = []
     for condition, base in _COMPARED_CONDITIONS:
         if not {condition, base} <= present:
@@ -36,8 +37,8 @@ def comparison_tables(rule: str, columns: Columns) -> Iterator[Table]:
             found = condition_difference(part, condition, base)
             if found.n_items:
                 labels = (
-                    marks.condition_label(condition, columns),
-                    marks.condition_label(base, columns),
+                    condition_labels.condition_label(condition, columns),
+                    condition_labels.condition_label(base, columns),
                 )
                 rows.append((name, *labels, *paired_costs.cost_cells(found)))
     if rows:
@@ -45,7 +46,7 @@ def comparison_tables(rule: str, columns: Columns) -> Iterator[Table]:
             title=f"Text, clean and noisy audio, item by item ({rule})",
             head=("items of", "condition", "against", *paired_costs.COST_COLUMNS),
             rows=tuple(rows),
-            note=paired_costs.COST_NOTE + marks.marks_note(columns),
+            note=paired_costs.COST_NOTE + condition_labels.marks_note(columns),
         )
 
 
@@ -68,22 +69,22 @@ def _group_rows(columns: Columns) -> Iterator[tuple[str, Columns]]:
 
 def condition_cost_tables(rule: str, columns: Columns) -> Iterator[Table | Chart]:
     """Return every condition against clean sound: a table, bars of modules, lines over levels."""
-    present = marks.present_conditions(columns)
+    present = condition_labels.present_conditions(columns)
     base = CLEAN if CLEAN in present else TEXT
     others = [name for name in present if name not in (TEXT, CLEAN)]
     if base not in present or not others:
         return
     found = {name: condition_difference(columns, name, base) for name in others}
     rows = [
-        (marks.condition_label(name, columns), *paired_costs.cost_cells(x))
+        (condition_labels.condition_label(name, columns), *paired_costs.cost_cells(x))
         for name, x in found.items()
         if x.n_items
     ]
     if not rows:
         return
     note = (
-        f"Against {marks.condition_label(base, columns)}. "
-        f"{paired_costs.COST_NOTE}{marks.marks_note(columns)}"
+        f"Against {condition_labels.condition_label(base, columns)}. "
+        f"{paired_costs.COST_NOTE}{condition_labels.marks_note(columns)}"
     )
     yield Table(
         title=f"What each condition costs ({rule})",
@@ -97,26 +98,26 @@ def condition_cost_tables(rule: str, columns: Columns) -> Iterator[Table | Chart
 def _cost_charts(
     rule: str, columns: Columns, found: Mapping[str, PairedComparison], base: str
 ) -> Iterator[Chart]:
-    levels = [known for known in map(marks.split_level, found) if known]
+    levels = [known for known in map(condition_labels.split_level, found) if known]
     several = {family for family, _ in levels if sum(family == each for each, _ in levels) > 1}
     families: dict[str, dict[float, PairedComparison]] = {}
     plain: dict[str, PairedComparison] = {}
     for condition, x in found.items():
-        family, level = marks.split_level(condition) or ("", 0.0)
+        family, level = condition_labels.split_level(condition) or ("", 0.0)
         if family in several:
             families.setdefault(family, {})[level] = x
         else:
-            plain[marks.tick_label(condition, columns)] = x
+            plain[condition_labels.tick_label(condition, columns)] = x
     label = f"accuracy against {base}, points"
     if len(plain) > 1:
-        title = marks.mark_title(f"What each condition costs, drawn ({rule})", columns)
+        title = condition_labels.mark_title(f"What each condition costs, drawn ({rule})", columns)
         yield paired_costs.cost_bars(title, plain, label)
     for family, levelled in families.items():
         noise = family.partition(":")[2]
-        is_snr = marks.is_ratio(family)
+        is_snr = condition_labels.is_ratio(family)
         name = f"Signal-to-noise ratio{noise and f', {noise}'}" if is_snr else family
         yield Chart(
-            title=marks.mark_title(f"{name}: what each level costs ({rule})", columns),
+            title=condition_labels.mark_title(f"{name}: what each level costs ({rule})", columns),
             kind="line",
             series=(paired_costs.cost_series(list(levelled.values()), list(levelled)),),
             x_label="dB" if is_snr else "severity",

@@ -73,7 +73,7 @@ class Reworder:
 
     def __post_init__(self) -> None:
         """Check that the model can be asked at all."""
-        if self.name.startswith(("baseline/", "test/")):
+        if self.name.startswith(("baseline/", "control/")):
             raise UsageError(f"{self.name} words nothing: name a model as rewriter, or rules")
         self._open_model()
 
@@ -171,7 +171,7 @@ def rewriter_error(name: str, error: EndpointError) -> EndpointError:
     """Return the error to show where the model gives no reply, with the next step."""
     return EndpointError(
         f"rewriter {name}: {error}; nothing was worded by rules in its place. What it has worded "
-        "is kept: mend the endpoint and repeat the command, or take rewriter=rules"
+        "is stored: correct the endpoint and repeat the command, or take rewriter=rules"
     )
 
 
@@ -229,4 +229,4 @@ def _unspeakable_reason(text: str, written: str) -> str:
 def _lost_values_reason(text: str, written: str, facts: Sequence[Fact]) -> str:
     lost_facts = value_survival.lost_facts(written, text, facts)
     listed = ", ".join(f"{fact.name}={fact.values[0]!r}" for fact in lost_facts)
-    return f"loses values: {listed}"[:200] if lost_facts else ""
+    return f"changes values: {listed}"[:200] if lost_facts else ""

@@ -13,17 +13,19 @@ from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.records import Chart, Table
 from toolmark.statistics import published_figures
 from toolmark.statistics.score_columns import Columns
-from toolmark.suites.mfcl_speech import category_columns
-from toolmark.suites.mfcl_speech import condition_labels as marks
-from toolmark.suites.mfcl_speech import speech_tables as report
+from toolmark.suites.mfcl_speech import category_columns, condition_labels, speech_tables
 
-CONDITIONS = {marks.TEXT: "text", marks.CLEAN: "clean audio", marks.NOISY: "noisy audio"}
-_TITLE = "Beside the paper's models (overall)"
+CONDITIONS = {
+    condition_labels.TEXT: "text",
+    condition_labels.CLEAN: "clean audio",
+    condition_labels.NOISY: "noisy audio",
+}
+_TITLE = "Next to the paper's models (overall)"
 _NOTE = (
     "The paper's overall is not defined there and its items are not published: read its rows as "
     "orientation, not as a comparison."
 )
-_INCOMPLETE_NOTE = "The paper's models stand beside a run that has every column."
+_INCOMPLETE_NOTE = "The paper's models stand next to a run that has every column."
 
 
 class PaperRow(DataRecord, frozen=True):
@@ -43,7 +45,7 @@ def published_overall() -> dict[str, tuple[float, float, float]]:
 
 def tables_with_published(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     """Return the tables of a run, with the paper's overall scores after the first table."""
-    own_tables = report.run_tables(columns_by_rule)
+    own_tables = speech_tables.run_tables(columns_by_rule)
     found = (
         _published_comparison({published_figures.THIS_RUN: next(iter(columns_by_rule.values()))})
         if own_tables
@@ -56,7 +58,7 @@ def tables_across_runs(
     columns_by_rule: Mapping[str, Mapping[str, Columns]],
 ) -> Sequence[Table | Chart]:
     """Return the tables over several runs, then their overall scores next to the paper's."""
-    own_tables = report.tables_across_runs(columns_by_rule)
+    own_tables = speech_tables.tables_across_runs(columns_by_rule)
     return (
         [*own_tables, *_published_comparison(next(iter(columns_by_rule.values())))]
         if own_tables
@@ -75,11 +77,11 @@ def _published_comparison(runs: Mapping[str, Columns]) -> list[Table]:
 
 def _overall_score(columns: Columns, condition: str) -> float | None:
     found = category_columns.measure_group(
-        category_columns.OVERALL, marks.condition_rows(columns, condition)
+        category_columns.OVERALL, condition_labels.condition_rows(columns, condition)
     )
     return None if found.partial else found.value
 
 
 def _run_label(name: str, columns: Columns) -> str:
-    is_simulated = any(map(marks.is_simulated, map(str, columns.axis("recogniser"))))
+    is_simulated = any(map(condition_labels.is_simulated, map(str, columns.axis("recogniser"))))
     return f"{name} (simulated recognisers)" if is_simulated else name

@@ -13,8 +13,7 @@ from toolmark.statistics import failure_mode_tables
 from toolmark.statistics.estimate_charts import estimate_series, stacked_bars
 from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.table_cells import mean_share_cell
-from toolmark.suites.mfcl_speech import condition_labels as marks
-from toolmark.suites.mfcl_speech import speech_failure_modes
+from toolmark.suites.mfcl_speech import condition_labels, speech_failure_modes
 
 ENGINE_PREFIX, VOICE_PREFIX = "engine:", "voice:"
 """Parts of a verdict, `engine:NAME` and `voice:ENGINE NAME`: 1 where it spoke in the episode."""
@@ -29,9 +28,11 @@ _OTHER_MODE_LABELS = {
 def failure_tables(columns: Columns) -> Iterator[Table | Chart]:
     """Return the failure modes by condition; the written text has none: it is the control."""
     counts: dict[str, dict[str, int]] = {}
-    for condition in marks.present_conditions(columns):
-        failed = failure_mode_tables.failed_answers(marks.condition_rows(columns, condition))
-        if condition != marks.TEXT and len(failed):
+    for condition in condition_labels.present_conditions(columns):
+        failed = failure_mode_tables.failed_answers(
+            condition_labels.condition_rows(columns, condition)
+        )
+        if condition != condition_labels.TEXT and len(failed):
             counts[condition] = count_modes(failed)
     if not counts:
         return
@@ -40,16 +41,16 @@ def failure_tables(columns: Columns) -> Iterator[Table | Chart]:
         "Failure modes",
         "condition",
         labels | _OTHER_MODE_LABELS,
-        {marks.condition_label(name, columns): row for name, row in counts.items()},
+        {condition_labels.condition_label(name, columns): row for name, row in counts.items()},
         f"{failure_mode_tables.EACH_ONCE_NOTE} Other: the same turn, tool and "
         "parameter go wrong on the written text too, where that was asked. No rule fits: the "
-        "written text was answered otherwise, or not asked." + marks.marks_note(columns),
+        "written text was answered otherwise, or not asked." + condition_labels.marks_note(columns),
     )
     yield stacked_bars(
-        marks.mark_title("Failure modes, by share of failed answers", columns),
+        condition_labels.mark_title("Failure modes, by share of failed answers", columns),
         {mode: mode for mode in speech_failure_modes.MODES} | _OTHER_MODE_LABELS,
         {
-            marks.tick_label(name, columns): {
+            condition_labels.tick_label(name, columns): {
                 mode: 100 * n / sum(row.values()) for mode, n in row.items()
             }
             for name, row in counts.items()
@@ -68,14 +69,14 @@ def count_modes(failed: Columns) -> dict[str, int]:
 def question_tables(columns: Columns) -> Iterator[Table]:
     """Return how often the user was asked back by condition, and the outcomes."""
     rows: list[tuple[Cell, ...]] = []
-    for condition in marks.present_conditions(columns):
-        answers = marks.condition_rows(columns, condition)
+    for condition in condition_labels.present_conditions(columns):
+        answers = condition_labels.condition_rows(columns, condition)
         answers = answers.where(answers.run)
         n_asked, n_answered = (
             int(np.nansum(answers.part(name))) for name in (ASKED_PART, ANSWERED_PART)
         )
         episodes = int(np.nansum(answers.part(ASKED_PART) > 0))
-        mark = marks.condition_label(condition, columns)
+        mark = condition_labels.condition_label(condition, columns)
         rows.append((mark, len(answers), episodes, n_asked, n_answered, n_asked - n_answered))
     if any(row[3] for row in rows):
         yield Table(
@@ -84,7 +85,7 @@ def question_tables(columns: Columns) -> Iterator[Table]:
             rows=tuple(rows),
             note='Questions to the simulated user; a message without one ("Done.") is none. '
             "Refused: it asked for something that is not on the whitelist, or too often."
-            + marks.marks_note(columns),
+            + condition_labels.marks_note(columns),
         )
 
 
@@ -93,32 +94,41 @@ def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
     recognisers = sorted({str(name) for name in columns.axis("recogniser") if name}) or [""]
     rates: dict[str, list[Estimate]] = {name: [] for name in recognisers}
     rows: list[tuple[Cell, ...]] = []
-    heard_conditions = [name for name in marks.present_conditions(columns) if name != marks.TEXT]
+    heard_conditions = [
+        name
+        for name in condition_labels.present_conditions(columns)
+        if name != condition_labels.TEXT
+    ]
     for condition in heard_conditions:
         for name in recognisers:
-            part = marks.condition_rows(columns, condition)
+            part = condition_labels.condition_rows(columns, condition)
             part = part.where(part.axis("recogniser") == name)
-            found = marks.estimate_part_average(part, "wer")
+            found = condition_labels.estimate_part_average(part, "wer")
             rates[name].append(found)
             if found.n or not np.isnan(part.part("stoi")).all():
-                mark = "saturated" if marks.is_saturated(part) else ""
-                rows.append((condition, marks.recogniser_label(name), *_rate_cells(part), mark))
+                mark = "saturated" if condition_labels.is_saturated(part) else ""
+                rows.append(
+                    (condition, condition_labels.recogniser_label(name), *_rate_cells(part), mark)
+                )
     if not rows:
         return
     has_transcripts = any(found.n for line in rates.values() for found in line)
-    yield drop_empty_columns(Table(
-        title="The sound, and what recognisers made of it" if has_transcripts else "The sound",
-        head=("condition", "recogniser", *_RATE_COLUMNS, "mark"),
-        rows=tuple(rows),
-        note=(_TRANSCRIPT_NOTE if has_transcripts else _SOUND_NOTE) + marks.marks_note(columns),
-    ))  # fmt: skip
+    yield drop_empty_columns(
+        Table(
+            title="The sound, and what recognisers made of it" if has_transcripts else "The sound",
+            head=("condition", "recogniser", *_RATE_COLUMNS, "mark"),
+            rows=tuple(rows),
+            note=(_TRANSCRIPT_NOTE if has_transcripts else _SOUND_NOTE)
+            + condition_labels.marks_note(columns),
+        )
+    )
     if has_transcripts and len(heard_conditions) * len(recognisers) > 1:
         yield Chart(
             title="Word error rate by condition",
             kind="bar",
             ticks=tuple(heard_conditions),
             series=tuple(
-                estimate_series(marks.recogniser_label(name), found, scale=100)
+                estimate_series(condition_labels.recogniser_label(name), found, scale=100)
                 for name, found in rates.items()
             ),
             y_label="word error rate, %",
@@ -149,13 +159,13 @@ def drop_empty_columns(table: Table) -> Table:
 
 def _rate_cells(part: Columns) -> tuple[Cell, ...]:
     words, entities, stoi = (
-        marks.estimate_part_average(part, name) for name in ("wer", "entity_wer", "stoi")
+        condition_labels.estimate_part_average(part, name) for name in ("wer", "entity_wer", "stoi")
     )
     stoi_text = None if stoi.value is None else number_format.format_fixed(stoi.value, 2)
     if stoi.value is not None and stoi.low is not None and stoi.high is not None:
         stoi_text = number_format.format_fixed_interval(stoi.value, stoi.low, stoi.high, 2)
     n = int(part.run.sum())
-    snr_db = marks.estimate_part_average(part, "snr_db").value
+    snr_db = condition_labels.estimate_part_average(part, "snr_db").value
     return (
         n,
         number_format.format_share(words),
@@ -169,14 +179,20 @@ def voice_tables(columns: Columns) -> Iterator[Table]:
     """Return error rates and accuracy by engine and condition, and by voice over all conditions."""
     rows: list[tuple[Cell, ...]] = []
     for engine, spoke in _rows_by_speaker(columns, ENGINE_PREFIX):
-        for condition in marks.present_conditions(spoke):
-            part = marks.condition_rows(spoke, condition)
+        for condition in condition_labels.present_conditions(spoke):
+            part = condition_labels.condition_rows(spoke, condition)
             accuracy = mean_share_cell(part)
             rows.append(
-                (engine, marks.condition_label(condition, columns), *_rate_cells(part), accuracy)
+                (
+                    engine,
+                    condition_labels.condition_label(condition, columns),
+                    *_rate_cells(part),
+                    accuracy,
+                )
             )
     rate_note = _SOUND_NOTE if np.isnan(columns.part("wer")).all() else _TRANSCRIPT_NOTE
-    note = f"{rate_note} An episode of several voices counts with each.{marks.marks_note(columns)}"
+    marks_note = condition_labels.marks_note(columns)
+    note = f"{rate_note} An episode of several voices counts with each.{marks_note}"
     if rows:
         head = ("engine", "condition", *_RATE_COLUMNS, "accuracy")
         yield drop_empty_columns(
@@ -186,7 +202,9 @@ def voice_tables(columns: Columns) -> Iterator[Table]:
     for name, part in _rows_by_speaker(columns, VOICE_PREFIX):
         engine, _, voice_name = name.partition(" ")
         accuracy = mean_share_cell(part)
-        rows.append((engine, marks.mark_title(voice_name, part), *_rate_cells(part), accuracy))
+        rows.append(
+            (engine, condition_labels.mark_title(voice_name, part), *_rate_cells(part), accuracy)
+        )
     if rows:
         title, head = "Voices, over all conditions", ("engine", "voice", *_RATE_COLUMNS, "accuracy")
         yield drop_empty_columns(Table(title=title, head=head, rows=tuple(rows), note=note))

@@ -62,7 +62,8 @@ def source_notes(recipe: SpeechRecipe, corpora: Iterable[tuple[str, str]]) -> tu
     if recipe.rewriter:
         model = escape_markdown(strip_credentials(recipe.rewriter))
         found.append(
-            f"Wording by the model {model}, under its maker's terms, where it kept what was said; "
+            f"Wording by the model {model}, under its maker's terms, where it preserved what was "
+            "said; "
             "else by rules: see who worded it."
         )
     known = licences().corpora

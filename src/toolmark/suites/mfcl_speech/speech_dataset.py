@@ -95,7 +95,7 @@ class DatasetWriter:
             zip(speech_items.expected_by_turn(task), task.reference["whitelist"], strict=True)
         ):
             turn = turns[number] if turns else {}
-            wording = {name: turn.get(name, "") for name in ("spoken", "said")}
+            wording = {name: turn.get(name, "") for name in ("rewritten", "uttered")}
             self._write_record(
                 "references.jsonl",
                 item=task.item,

@@ -27,8 +27,8 @@ from toolmark.core.records import Audio, Message, Task, Text
 from toolmark.environments import no_op_environment
 from toolmark.models.model_resolver import resolve_model
 from toolmark.official_bfcl import multi_turn_tasks, truth_replay
-from toolmark.perturb.speech.voice import Voice as Speaker
-from toolmark.suites.mfcl_speech import clarification_judge as judging
+from toolmark.perturb.speech.voice import Voice
+from toolmark.suites.mfcl_speech import clarification_judge
 from toolmark.suites.mfcl_speech.speech_items import TEXT, is_multi_turn, original_task
 from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline, SpeechRecipe, UtteranceJob
 from toolmark.suites.mfcl_speech.speech_task_maker import load_pipeline
@@ -120,7 +120,7 @@ class SpeechEnvironmentOpener:
         """Return the model that rules, None where none is asked. Raises UsageError."""
         if self.judge in ("rules", "off"):
             return None
-        if self.judge.startswith(("test/", "baseline/")):
+        if self.judge.startswith(("control/", "baseline/")):
             raise UsageError(f"{self.judge} cannot judge, it answers no questions{_JUDGE_CHOICES}")
         try:
             model = resolve_model(self.judge)
@@ -131,15 +131,15 @@ class SpeechEnvironmentOpener:
         return model
 
     async def _make_user(self, stack: AsyncExitStack, media: MediaStore) -> SimulatedUser:
-        judge: judging.Judge = judging.judge_by_rules
+        judge: clarification_judge.Judge = clarification_judge.judge_by_rules
         model = self._judge_model()
         if model is not None:
             stack.push_async_callback(model.close)
-            judge = judging.ModelJudge(model, self.judge)
+            judge = clarification_judge.ModelJudge(model, self.judge)
         voice = AnswerVoice(self.recipe, self.made_media, media) if self.recipe else None
         if voice:
             voice.check_available()
-        return judging.SimulatedUser(judge=judge, speak_answer=voice)
+        return clarification_judge.SimulatedUser(judge=judge, speak_answer=voice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +147,13 @@ class AnswerVoice:
     """Says the user's answers in the item's voice and acoustics, without any change of words."""
 
     recipe: SpeechRecipe
-    made: MediaStore
+    made_media: MediaStore
     media: MediaStore
 
     def check_available(self) -> None:
         """Raise UsageError where there is no voice to answer with."""
         try:
-            _ = load_pipeline(self.recipe, str(self.made.folder.parent)).voices
+            _ = load_pipeline(self.recipe, str(self.made_media.folder.parent)).voices
         except UsageError as error:
             advice = "the user answers by voice; with judge=off nobody answers"
             raise UsageError(f"{error} ({advice})") from None
@@ -164,12 +164,12 @@ class AnswerVoice:
             return Message(role="user", parts=(Text(reply.written),))
         # tasks from a file may have been made with another seed, which decides their acoustics
         recipe = replace(self.recipe, rewrite=False, disfluency=False, seed=task.seed)
-        pipeline = load_pipeline(recipe, str(self.made.folder.parent))
+        pipeline = load_pipeline(recipe, str(self.made_media.folder.parent))
         utterance = pipeline.make_utterance(
             UtteranceJob(
                 item=task.item,
                 turn=-1,
-                written=reply.aloud,
+                written=reply.spoken,
                 condition=task.axes["condition"],
                 voice=self._find_voice(pipeline, task),
             )
@@ -179,7 +179,7 @@ class AnswerVoice:
         self.media.copy_from(pipeline.media, [utterance.audio])
         return Message(role="user", parts=(utterance.audio,))
 
-    def _find_voice(self, pipeline: SpeechPipeline, task: Task) -> Speaker | None:
+    def _find_voice(self, pipeline: SpeechPipeline, task: Task) -> Voice | None:
         """Return the voice that the task was spoken in, None where none is recorded.
 
         Names come from a file and go to a program, so only installed voices are accepted. Raises
@@ -190,7 +190,7 @@ class AnswerVoice:
         if recorded is None:
             return None
         try:
-            wanted = msgspec.convert(recorded, Speaker)
+            wanted = msgspec.convert(recorded, Voice)
         except msgspec.ValidationError as error:
             raise ToolEnvironmentError(f"the voice of this task is none: {error}") from None
         for candidate in pipeline.voices:

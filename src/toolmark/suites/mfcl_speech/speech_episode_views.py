@@ -52,7 +52,7 @@ class AlignedWord(NamedTuple):
     """One place of the alignment; "" where nothing was said, or nothing heard."""
 
     op: str
-    said: str
+    spoken: str
     heard: str
 
 
@@ -141,7 +141,7 @@ def _transcripts_of(turn: SpeechTurn) -> dict[str, str]:
 
 
 def _aligned_words(turn: SpeechTurn, text: str) -> Iterator[AlignedWord]:
-    for piece in transcript_errors.align_texts(str(turn.get("said", "")), text):
+    for piece in transcript_errors.align_texts(str(turn.get("uttered", "")), text):
         for said, heard in zip_longest(piece.reference, piece.heard, fillvalue=""):
             yield AlignedWord(piece.op, said, heard)
 
@@ -173,7 +173,7 @@ def draw_alignment(
         x = _LEFT_MARGIN
         body += _draw_margin(f"turn {number + 1}" if several else "", y)
         for word in line:
-            width = min(max(len(word.said), len(word.heard), 1), _MAX_WORD_CHARS) * _LETTER_WIDTH
+            width = min(max(len(word.spoken), len(word.heard), 1), _MAX_WORD_CHARS) * _LETTER_WIDTH
             if x > _LEFT_MARGIN and x + width > WIDTH:
                 x, y = _LEFT_MARGIN, y + _LINE_PITCH
                 body += _draw_margin("", y)
@@ -196,15 +196,15 @@ def _draw_word(
     word: AlignedWord, x: float, y: float, width: float, values: frozenset[str]
 ) -> Iterator[svg.Markup]:
     wrong = word.op != "equal"
-    value = " v" if word.said in values else ""
+    value = " v" if word.spoken in values else ""
     if word.op in ("substitute", "insert"):
         yield svg.element(
             "rect", x=x - 3, y=y + 6, width=width + 6, height=18, rx=3, class_=word.op
         )
-    if word.said:
+    if word.spoken:
         kind = "delete" if word.op == "delete" else "u" if wrong else ""
         yield svg.element(
-            "text", _cut_word(word.said), x=x, y=y, class_=f"{kind}{value}".strip() or None
+            "text", _cut_word(word.spoken), x=x, y=y, class_=f"{kind}{value}".strip() or None
         )
     if word.heard:
         yield svg.element(
@@ -248,7 +248,7 @@ def _turn_table(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Table]:
         tellable = "; ".join(
             f"{topic}: {value}" for topic, value in _turn_whitelist(task, i).items()
         )
-        rows += [(name, "told when asked", tellable)] if tellable else []
+        rows += [(name, "given when asked", tellable)] if tellable else []
     if rows:
         yield Table(title="From the written to the heard", head=("turn", "", "as recorded"),
                     rows=tuple(rows))  # fmt: skip
@@ -256,9 +256,9 @@ def _turn_table(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Table]:
 
 def _turn_facts(written: str, turn: SpeechTurn) -> Iterator[tuple[str, str]]:
     yield "written", written
-    yield "spoken", str(turn.get("spoken", ""))
-    if turn.get("said") != turn.get("spoken"):
-        yield "said", str(turn.get("said", ""))
+    yield "spoken", str(turn.get("rewritten", ""))
+    if turn.get("uttered") != turn.get("rewritten"):
+        yield "said", str(turn.get("uttered", ""))
     yield "changed", "; ".join(map(_format_change, turn.get("changes") or ()))
     yield "voice", _format_voice(turn.get("voice") or {})
     yield "heard", str(turn.get("transcript") or "")

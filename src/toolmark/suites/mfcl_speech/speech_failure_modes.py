@@ -105,7 +105,7 @@ def find_failure_modes(
 def _make_label(mode: str, evidence: str) -> Label:
     return Label(
         cause=_CAUSE_OF_MODE[mode],
-        native=mode,
+        suite_cause=mode,
         evidence=json_codec.escape_surrogates(evidence[:400]),
     )
 
@@ -202,8 +202,11 @@ def _find_blending(task: Task, trajectory: Trajectory) -> Label | None:
     truth, written = call_differences.expected_calls(task), task.reference["written"]
     for turn, turn_sound in enumerate(_turn_sounds(task)):
         others = list(_other_speech(turn_sound))
-        own_words = {word for text in (*written[: turn + 1], turn_sound.get("said", "")) for word in
-               word_likeness.split_tokens(str(text))}  # fmt: skip
+        own_words = {
+            word
+            for text in (*written[: turn + 1], turn_sound.get("uttered", ""))
+            for word in word_likeness.split_tokens(str(text))
+        }
         foreign_words = (
             {word for text in others for word in word_likeness.split_tokens(text)}
             - own_words
@@ -264,7 +267,7 @@ def _find_premature(
         if not n or not (wrong_value.tool_was_called or n < len(truth[wrong_value.turn])):
             continue  # nothing was executed, or another tool: that is no haste
         turn = heard[wrong_value.turn]
-        spoken = str(turn.get("said") or task.reference["written"][wrong_value.turn])
+        spoken = str(turn.get("uttered") or task.reference["written"][wrong_value.turn])
         places = [
             position
             for value in wrong_value.accepted
@@ -282,7 +285,7 @@ def _find_premature(
             has_event = any(effect.get("name") == "event" for effect in turn.get("timeline", ()))
             evidence = (
                 f"{wrong_value.qualified_name} was said "
-                f"late{', beside a loud event' if has_event else ''}"
+                f"late{', next to a loud event' if has_event else ''}"
             )
             return _make_label("FM2", f"{evidence}: it was not waited for")
     return None

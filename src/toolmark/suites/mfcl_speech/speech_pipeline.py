@@ -25,7 +25,7 @@ from toolmark.core.files import write_atomically
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Audio, Record, Tool
 from toolmark.language.argument_facts import Fact, SpokenText, TextChange
-from toolmark.perturb.hearing import recogniser as hearing
+from toolmark.perturb.hearing import recogniser as recogniser_protocol
 from toolmark.perturb.hearing import recogniser_registry, transcript_errors
 from toolmark.perturb.speech import (
     acoustic_chain,
@@ -116,7 +116,7 @@ class UtteranceJob(Record, frozen=True, kw_only=True):
     condition: str
     facts: tuple[Fact, ...] = ()
     tools: tuple[Tool, ...] = ()
-    ears: tuple[str, ...] = ()
+    recognisers: tuple[str, ...] = ()
     voice: Voice | None = None
 
 
@@ -142,8 +142,8 @@ class Utterance(Record, frozen=True, kw_only=True):
     worded it, and `refused` says why the rules' wording replaced the model's.
     """
 
-    spoken: str = ""
-    said: str = ""
+    rewritten: str = ""
+    uttered: str = ""
     changes: tuple[tuple[str, int, str, str], ...] = ()
     voice: Voice | None = None
     settings: acoustic_settings.AcousticSettings | None = None
@@ -162,8 +162,8 @@ class Utterance(Record, frozen=True, kw_only=True):
 class UtteranceWords(NamedTuple):
     """The words before and after the disfluencies; other fields as in Utterance."""
 
-    first: SpokenText
-    last: SpokenText
+    rewritten: SpokenText
+    final: SpokenText
     rewriter: str = ""
     refused: str = ""
     failed: str = ""
@@ -172,10 +172,10 @@ class UtteranceWords(NamedTuple):
 class SpeechPipeline:
     """Makes utterances; stores voices, other talkers, rooms and recognisers once loaded."""
 
-    def __init__(self, recipe: SpeechRecipe, home: Path | None = None) -> None:
+    def __init__(self, recipe: SpeechRecipe, speech_folder: Path | None = None) -> None:
         self.recipe = recipe
-        self.home = home or self.default_folder()
-        self.media = MediaStore(self.home / "media")
+        self.speech_folder = speech_folder or self.default_folder()
+        self.media = MediaStore(self.speech_folder / "media")
 
     @staticmethod
     def default_folder() -> Path:
@@ -192,14 +192,16 @@ class SpeechPipeline:
         """The model that words requests, None for the rules."""
         if not self.recipe.rewriter:
             return None
-        return model_rewording.Reworder(self.recipe.rewriter, self.home / "rewrites")
+        return model_rewording.Reworder(self.recipe.rewriter, self.speech_folder / "rewrites")
 
     @cached_property
     def recordings(self) -> recorded_sounds.Recordings:
         """The recordings of the recipe's folders; none where it names none."""
         if not self.recipe.noises:
             return recorded_sounds.Recordings()
-        return recorded_sounds.read_recordings(self.recipe.noises, self.home / "recordings")
+        return recorded_sounds.read_recordings(
+            self.recipe.noises, self.speech_folder / "recordings"
+        )
 
     def notes(self) -> tuple[str, ...]:
         """Return what a reader should know: what is missing, and which recordings are used."""
@@ -222,7 +224,7 @@ class SpeechPipeline:
         clips = [
             _clip_or_raise(clip)
             for clip in speech_synthesis.synthesise_many(
-                voiced_sentences, folder=self.home / "voices"
+                voiced_sentences, folder=self.speech_folder / "voices"
             )
         ]
         talks = tuple(
@@ -235,7 +237,7 @@ class SpeechPipeline:
             babble=tuple(clips[:_N_BABBLE]),
             talks=talks + recorded_sounds.draw_talks(noises, self.recipe.seed),
             rooms=recorded_rooms
-            or room_responses.load_or_compute_rooms(self.home / "rooms", self.recipe.seed),
+            or room_responses.load_or_compute_rooms(self.speech_folder / "rooms", self.recipe.seed),
             noises=noises,
         )
 
@@ -281,10 +283,12 @@ class SpeechPipeline:
         """
         rewritten = self._rewrite(job)
         if not self.recipe.disfluency:
-            return rewritten._replace(last=rewritten.first)
+            return rewritten._replace(final=rewritten.rewritten)
         rng = self._make_rng(job, "disfluency")
         return rewritten._replace(
-            last=disfluency_selection.add_disfluencies(rewritten.first, job.facts, job.tools, rng)
+            final=disfluency_selection.add_disfluencies(
+                rewritten.rewritten, job.facts, job.tools, rng
+            )
         )
 
     def _rewrite(self, job: UtteranceJob) -> UtteranceWords:
@@ -310,7 +314,9 @@ class SpeechPipeline:
     def speak(self, job: UtteranceJob, text: str) -> tuple[Voice, Clip]:
         """Return the voice and the unchanged sound: an item has one voice."""
         speaker = self.choose_voice(job)
-        return speaker, speech_synthesis.synthesise_clip(text, speaker, folder=self.home / "voices")
+        return speaker, speech_synthesis.synthesise_clip(
+            text, speaker, folder=self.speech_folder / "voices"
+        )
 
     def choose_voice(self, job: UtteranceJob) -> Voice:
         """Return the job's voice, or draw the item's."""
@@ -341,17 +347,17 @@ class SpeechPipeline:
         Raises UsageError where it is not known and a simulated recogniser is to hear it.
         """
         utterance = self._process_sound(job, resample_clip(clip), job.written)
-        return msgspec.structs.replace(utterance, said=job.written)
+        return msgspec.structs.replace(utterance, uttered=job.written)
 
     def _speak_and_process(self, job: UtteranceJob, words: UtteranceWords) -> Utterance:
-        speaker, clean = self.speak(job, words.last.text)
-        utterance = self._process_sound(job, clean, words.last.text)
+        speaker, clean = self.speak(job, words.final.text)
+        utterance = self._process_sound(job, clean, words.final.text)
         in_words = _utterance_without_sound(words)
         return msgspec.structs.replace(
             utterance,
             voice=speaker,
-            spoken=in_words.spoken,
-            said=in_words.said,
+            rewritten=in_words.rewritten,
+            uttered=in_words.uttered,
             changes=in_words.changes,
             rewriter=in_words.rewriter,
             refused=in_words.refused,
@@ -378,7 +384,7 @@ class SpeechPipeline:
             audio=self.media.add_audio(encode_wav(resampled_clip), "audio/wav"),
             heard={
                 secrets.mask_address(name): self._recognise(job, name, heard, text)
-                for name in job.ears
+                for name in job.recognisers
             },
         )
 
@@ -403,7 +409,7 @@ class SpeechPipeline:
         self, job: UtteranceJob, name: str, sound: acoustic_settings.HeardClip, text: str
     ) -> Recognition:
         values = tuple(str(value) for fact in job.facts for value in fact.values[:1])
-        context = hearing.HearingContext(
+        context = recogniser_protocol.HearingContext(
             text=text,
             timeline=sound.timeline,
             span_s=sound.span_s,
@@ -413,7 +419,9 @@ class SpeechPipeline:
         recogniser = _find_recogniser(name)
         if recogniser.simulated and not text:
             raise UsageError(f"{name} writes down texts that are known; for sound: pocketsphinx")
-        found = hearing.transcribe_clip(recogniser, sound.clip, context, self.home / "transcripts")
+        found = recogniser_protocol.transcribe_clip(
+            recogniser, sound.clip, context, self.speech_folder / "transcripts"
+        )
         n_wrong, n = transcript_errors.entity_errors(text, found.text, values)
         return Recognition(
             text=found.text,
@@ -429,15 +437,15 @@ class SpeechPipeline:
         digests = tuple(filter(None, [self.recordings.digest]))  # by content, wherever it lies
         rewriter_identity = self.rewriter.identity if self.rewriter else ""
         recipe = msgspec.structs.replace(self.recipe, noises=digests, rewriter=rewriter_identity)
-        recogniser_versions = [_find_recogniser(name).version for name in job.ears]
+        recogniser_versions = [_find_recogniser(name).version for name in job.recognisers]
         made_by = [_CACHE_VERSION, __version__, _library_versions(), recogniser_versions]
         key = msgspec.json.encode([*made_by, recipe, self.voices, job])
         name = hashlib.sha256(key).hexdigest()
-        return self.home / "utterances" / name[:2] / f"{name}.json"
+        return self.speech_folder / "utterances" / name[:2] / f"{name}.json"
 
 
 @lru_cache(maxsize=16)
-def _find_recogniser(name: str) -> hearing.Recogniser:
+def _find_recogniser(name: str) -> recogniser_protocol.Recogniser:
     return recogniser_registry.load_recogniser(name)
 
 
@@ -455,15 +463,15 @@ def _clip_or_raise(clip: Clip | ToolmarkError) -> Clip:
 
 
 def _utterance_without_sound(words: UtteranceWords) -> Utterance:
-    rewrite_changes = words.first.changes
-    disfluencies = words.last.changes[len(rewrite_changes) :]  # the rewrite's come first
+    rewrite_changes = words.rewritten.changes
+    disfluencies = words.final.changes[len(rewrite_changes) :]  # the rewrite's come first
     changes = [
         *sorted(rewrite_changes, key=_change_position),
         *sorted(disfluencies, key=_change_position),
     ]
     return Utterance(
-        spoken=words.first.text,
-        said=words.last.text,
+        rewritten=words.rewritten.text,
+        uttered=words.final.text,
         changes=tuple((c.feature, c.at, c.before, c.after) for c in changes),
         rewriter=words.rewriter,
         refused=words.refused,

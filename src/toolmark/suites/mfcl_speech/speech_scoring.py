@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from toolmark.core.records import Label, Task, Trajectory, Verdict
-from toolmark.official_bfcl import bfcl_scoring as bfcl
+from toolmark.official_bfcl import bfcl_scoring
 from toolmark.runs.suite import ScoreFunction
 from toolmark.suites.mfcl_speech import call_differences, recognition_tables, speech_failure_modes
 from toolmark.suites.mfcl_speech.recognition_tables import ANSWERED_PART, ASKED_PART
@@ -23,7 +23,7 @@ from toolmark.suites.mfcl_speech.speech_items import TEXT, is_multi_turn, origin
 if TYPE_CHECKING:
     from toolmark.runs.run_store import Run
 
-GRADING_RULES = bfcl.GRADING_RULES
+GRADING_RULES = bfcl_scoring.GRADING_RULES
 TextErrorsByEpisode = Mapping[tuple[str, int, str], "TextErrors"]
 _AVERAGED_PARTS = ("wer", "entity_wer", "stoi", "snr_db")
 
@@ -45,7 +45,9 @@ def score_episode(
 
     `text_errors_by_episode` has the errors made on the paired written text.
     """
-    verdicts = bfcl.score_episode(original_task(task), without_clarifications(task, trajectory))
+    verdicts = bfcl_scoring.score_episode(
+        original_task(task), without_clarifications(task, trajectory)
+    )
     parts = _speech_parts(task, trajectory)
     found: dict[str, Verdict] = {}
     for rule, verdict in verdicts.items():
@@ -81,13 +83,13 @@ def _failure_labels(
         evidence = f"the same error on the written text: {first.evidence}"
         return Label(
             cause=first.cause,
-            native=speech_failure_modes.SAME_ON_TEXT,
+            suite_cause=speech_failure_modes.SAME_ON_TEXT,
             evidence=evidence,
             primary=True,
         ), *grader_labels
     found = speech_failure_modes.find_failure_modes(task, trajectory, text_errors.places)
     if not found:
-        return replace(first, native=speech_failure_modes.UNEXPLAINED), *grader_labels
+        return replace(first, suite_cause=speech_failure_modes.UNEXPLAINED), *grader_labels
     primary, *others = found
     return replace(primary, primary=True), *others, *grader_labels
 
@@ -104,7 +106,7 @@ def find_text_errors(task: Task, trajectory: Trajectory, verdict: Verdict) -> Te
 
 def error_signature(label: Label) -> str:
     """Return the kind of an error: its cause and the official error type."""
-    return f"{label.cause} {label.native}"
+    return f"{label.cause} {label.suite_cause}"
 
 
 def _speech_parts(task: Task, trajectory: Trajectory) -> dict[str, float]:

@@ -82,9 +82,9 @@ def build_suite(
     maker = speech_task_maker.SpeechTaskMaker(
         recipe=recipe,
         form=form,
-        home=str(pipeline.home),
+        speech_folder=str(pipeline.speech_folder),
         prompt=speech_task_maker.system_prompt(parameters.hears),
-        ears=extra_recognisers,
+        recognisers=extra_recognisers,
     )
     environments = SpeechEnvironmentOpener(
         parameters.judge, pipeline.media, recipe if has_sound else None

@@ -14,16 +14,20 @@ from msgspec.structs import replace
 from toolmark.core import number_format
 from toolmark.core.records import Audio, Cell, Chart, Drawing, Table, Task, Trajectory
 from toolmark.statistics.metric_formulas import (
-    AverageOfPart,
     FilteredFormula,
     Mean,
     Metric,
     RowFilter,
+    UnboundedMean,
 )
 from toolmark.statistics.score_columns import Columns, merge_equal_rules, runs_with_answers
 from toolmark.statistics.weighted_means import Group, group_categories
-from toolmark.suites.mfcl_speech import condition_costs, recognition_tables, speech_episode_views
-from toolmark.suites.mfcl_speech import condition_labels as marks
+from toolmark.suites.mfcl_speech import (
+    condition_costs,
+    condition_labels,
+    recognition_tables,
+    speech_episode_views,
+)
 from toolmark.suites.mfcl_speech.category_columns import (
     COLUMN_LABELS,
     GROUPS,
@@ -54,21 +58,26 @@ def speech_metrics(columns: Columns) -> Sequence[Metric]:
     other one, of the written text only where nothing else was asked. Each has Table 1's overall;
     where categories are missing, the group that was asked, or the mean over all answers.
     """
-    first, *others = marks.ranked_conditions(columns) or [""]
+    first, *others = condition_labels.ranked_conditions(columns) or [""]
     group = find_whole_group(columns)
     found = [_score_metric(group, condition, columns) for condition in (first, *others)]
     found += _part_metrics(first, group, columns)
     for part, label in (("wer", "word error rate"), ("entity_wer", "entity error rate")):
         if not np.isnan(columns.part(part)).all():
-            rate = AverageOfPart(part=part, share=True)
-            found.append(Metric(part, rate, marks.mark_title(label, columns), "transcripts"))
+            rate = UnboundedMean(part=part, is_share=True)
+            found.append(
+                Metric(part, rate, condition_labels.mark_title(label, columns), "transcripts")
+            )
     return found
 
 
 def _score_metric(group: Group | None, condition: str, columns: Columns) -> Metric:
     group_name = group.name if group else "accuracy"
     label = ", ".join(
-        filter(None, (group_name.replace("_", "-"), marks.condition_label(condition, columns)))
+        filter(
+            None,
+            (group_name.replace("_", "-"), condition_labels.condition_label(condition, columns)),
+        )
     )
     name = f"{group_name}/{condition}".rstrip("/")
     return Metric(
@@ -86,7 +95,7 @@ def _condition_filter(condition: str) -> RowFilter:
 
 def _part_metrics(condition: str, whole_group: Group | None, columns: Columns) -> Iterator[Metric]:
     """Yield the groups and columns of the leading condition that add to its score."""
-    mark = marks.condition_label(condition, columns)
+    mark = condition_labels.condition_label(condition, columns)
     for group in GROUPS:
         if (
             group is not whole_group
@@ -96,14 +105,16 @@ def _part_metrics(condition: str, whole_group: Group | None, columns: Columns) -
             label, name = f"{group.name.replace('_', '-')}, {mark}", f"{group.name}/{condition}"
             yield Metric(
                 name,
-                FilteredFormula(rows=(_condition_filter(condition),), formula=group_formula(group)),
+                FilteredFormula(
+                    filters=(_condition_filter(condition),), formula=group_formula(group)
+                ),
                 label,
                 "answers",
             )
     names = [name for name in COLUMN_LABELS if len(column_rows(columns, name))]
     for name in names if len(names) > 1 else ():
         share = FilteredFormula(
-            rows=(_condition_filter(condition), column_filter(name)), formula=Mean()
+            filters=(_condition_filter(condition), column_filter(name)), formula=Mean()
         )
         yield Metric(name, share, f"{COLUMN_LABELS[name]}, {mark}", "answers")
 
@@ -155,13 +166,13 @@ def condition_table(rule: str, columns: Columns) -> Table:
     """Return Table 1: a row per condition, every column with its interval."""
     used_columns = [name for name in COLUMN_LABELS if len(column_rows(columns, name))]
     rows: list[tuple[Cell, ...]] = []
-    for condition in marks.present_conditions(columns):
-        answers = marks.condition_rows(columns, condition)
+    for condition in condition_labels.present_conditions(columns):
+        answers = condition_labels.condition_rows(columns, condition)
         cells = [
             _format_wide(measure_group(OVERALL, answers)),
             *(_format_wide(column_mean(answers, name)) for name in used_columns),
         ]
-        mark = marks.condition_marks(condition, columns)
+        mark = condition_labels.condition_marks(condition, columns)
         rows.append((condition, mark, int(answers.run.sum()), *cells))
     return Table(
         title=table_title(rule),
@@ -173,7 +184,7 @@ def condition_table(rule: str, columns: Columns) -> Table:
             *(COLUMN_LABELS[name] for name in used_columns),
         ),
         rows=tuple(rows),
-        note=_TABLE_NOTE + marks.marks_note(columns),
+        note=_TABLE_NOTE + condition_labels.marks_note(columns),
     )
 
 

@@ -37,15 +37,15 @@ _N_ITEMS_AHEAD = 64  # items that are worded at a time; progress is reported in 
 class SpeechTaskMaker(Record, frozen=True, kw_only=True):
     """Makes tasks ready to be asked, by transcript or by sound; `prompt` comes first, if any.
 
-    `home` is the folder in which speech is stored. By sound, `ears` are recognisers whose
-    transcripts are stored with it.
+    `speech_folder` is the folder in which speech is stored. By sound, `recognisers` are recognisers
+    whose transcripts are stored with it.
     """
 
     recipe: SpeechRecipe
     form: RequestForm
-    home: str
+    speech_folder: str
     prompt: str = ""
-    ears: tuple[str, ...] = ()
+    recognisers: tuple[str, ...] = ()
 
     def __call__(self, tasks: Iterable[Task]) -> Iterator[Task]:
         """Yield the finished tasks in order, made on all cores; cached items cost little.
@@ -55,7 +55,7 @@ class SpeechTaskMaker(Record, frozen=True, kw_only=True):
         item_groups = (tuple(group) for _, group in groupby(tasks, key=lambda task: task.item))
         head = list(islice(item_groups, 1))
         if any(task.axes["condition"] != TEXT for group in head for task in group):
-            load_pipeline(self.recipe, self.home).check_available()
+            load_pipeline(self.recipe, self.speech_folder).check_available()
         groups = self._prepare_wordings(chain(head, item_groups))
         for finished in worker_processes.map_in_processes(
             self.make_item,
@@ -76,13 +76,13 @@ class SpeechTaskMaker(Record, frozen=True, kw_only=True):
             ]
             first = {task.item: task for task in reversed(spoken_tasks)}.values()
             jobs = (job for task in first for job in _make_jobs(task, "", ()) if job)
-            load_pipeline(self.recipe, self.home).prepare_wordings(jobs)
+            load_pipeline(self.recipe, self.speech_folder).prepare_wordings(jobs)
             yield from batch
 
     def make_item(self, tasks: Sequence[Task]) -> list[Task]:
         """Return the tasks of one item as they are asked; equal utterances are made once."""
         asked_recognisers = filter(None, (task.axes.get("recogniser", "") for task in tasks))
-        recognisers = tuple(dict.fromkeys((*asked_recognisers, *self.ears)))
+        recognisers = tuple(dict.fromkeys((*asked_recognisers, *self.recognisers)))
         whitelists = _turn_whitelists(tasks[0])
         uttered: dict[str, list[Utterance | None]] = {}
         finished = []
@@ -90,7 +90,7 @@ class SpeechTaskMaker(Record, frozen=True, kw_only=True):
             condition = task.axes["condition"]
             if condition != TEXT and condition not in uttered:
                 jobs = _make_jobs(task, condition, recognisers)
-                pipeline = load_pipeline(self.recipe, self.home)
+                pipeline = load_pipeline(self.recipe, self.speech_folder)
                 uttered[condition] = [pipeline.make_utterance(job) if job else None for job in jobs]
             finished.append(self._finish_task(task, uttered.get(condition), whitelists))
         return finished
@@ -163,7 +163,7 @@ def _make_jobs(
             condition=condition,
             facts=extract_facts(truth[turn]),
             tools=tuple(replace(tool, source=None) for tool in tools),
-            ears=recognisers,
+            recognisers=recognisers,
         )
 
 
@@ -225,9 +225,11 @@ def effort_note(tasks: Iterable[Task]) -> str:
         if (task := next(group)).axes["condition"] != TEXT
         for written in task.reference["written"]
     )
-    return f"{format_count(clips)} clips to be spoken, but for those that are kept" if clips else ""
+    return (
+        f"{format_count(clips)} clips to be spoken, but for those that are stored" if clips else ""
+    )
 
 
-def system_prompt(hears: system_prompts.HearingMode | Literal["none"]) -> str:
+def system_prompt(heard_form: system_prompts.HearingMode | Literal["none"]) -> str:
     """Return the system prompt, none where none is wanted."""
-    return "" if hears == "none" else system_prompts.make_system_prompt(hears)
+    return "" if heard_form == "none" else system_prompts.make_system_prompt(heard_form)

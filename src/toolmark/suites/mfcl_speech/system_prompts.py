@@ -27,10 +27,10 @@ digits."""
 _INPUT_NAMES: dict[HearingMode, str] = {"transcript": "the transcript", "user": "what you hear"}
 
 
-def make_system_prompt(hears: HearingMode = "transcript") -> str:
-    """Return the system prompt; `hears` says how the assistant receives what the user says.
+def make_system_prompt(heard_form: HearingMode = "transcript") -> str:
+    """Return the system prompt; `heard_form` says how the assistant receives what the user says.
 
     `transcript`: through a recogniser (Text Audio); `user`: by ear (True Audio).
     """
-    opening = _TRANSCRIPT_OPENING if hears == "transcript" else _USER_OPENING
-    return f"{opening}\n\n{_RULES_TEMPLATE.format(heard=_INPUT_NAMES[hears])}"
+    opening = _TRANSCRIPT_OPENING if heard_form == "transcript" else _USER_OPENING
+    return f"{opening}\n\n{_RULES_TEMPLATE.format(heard=_INPUT_NAMES[heard_form])}"

@@ -109,33 +109,33 @@ class TopicMatcher:
         explained = self._is_explained(said_words, chosen, read_back, main_clause(sentence))
         return [topic.name for topic in chosen] if explained else "absent"
 
-    def _named_topics(self, said_words: Sequence[str], sentence: str) -> list[Topic] | str:
+    def _named_topics(self, spoken_words: Sequence[str], sentence: str) -> list[Topic] | str:
         """Return the topics named; `ambiguous|...` where one word names several."""
-        pairs = {*said_words, *(a + b for a, b in pairwise(said_words))}
+        pairs = {*spoken_words, *(a + b for a, b in pairwise(spoken_words))}
         hits = {topic.name: topic.words & pairs for topic in self._topics}
         named = [
             topic
             for topic in self._topics
             if hits[topic.name]
             and not any(hits[topic.name] < other for other in hits.values())
-            and not is_modifier(topic, hits, said_words)
+            and not is_modifier(topic, hits, spoken_words)
         ]
         if _BOTH_PATTERN.search(sentence):
             return named
         for topic in named:
             rivals = [other.name for other in named if hits[other.name] == hits[topic.name]]
             plural = any(word.endswith("s") and len(word) > 3 for word in hits[topic.name])
-            if len(rivals) > 1 and not (plural and "and" in said_words):
+            if len(rivals) > 1 and not (plural and "and" in spoken_words):
                 ties = [topic for topic in named if topic.name in rivals]
-                most = max(len(t.nouns & set(said_words)) for t in ties)
-                most_specific = [t for t in ties if len(t.nouns & set(said_words)) == most]
+                most = max(len(t.nouns & set(spoken_words)) for t in ties)
+                most_specific = [t for t in ties if len(t.nouns & set(spoken_words)) == most]
                 if len(most_specific) == len(ties):
                     return "|".join(["ambiguous", *rivals])
                 named = [t for t in named if t.name not in rivals or t in most_specific]
         return named
 
     def _heard_topics(
-        self, said_words: Sequence[str], slots: list[list[str]], *, among: Sequence[str]
+        self, spoken_words: Sequence[str], slots: list[list[str]], *, among: Sequence[str]
     ) -> list[Topic]:
         """Return the topics whose values are read back: correctly, else the one misheard.
 
@@ -146,7 +146,7 @@ class TopicMatcher:
             topic
             for topic in candidates
             if any(reads_back(slot, topic.value) for slot in slots)
-            or (slots and {"date", "time"} & topic.kinds and reads_back(said_words, topic.value))
+            or (slots and {"date", "time"} & topic.kinds and reads_back(spoken_words, topic.value))
         ]
         if not exact:
             numbers = {word for slot in slots for word in slot if word.isdecimal()}
@@ -175,17 +175,17 @@ class TopicMatcher:
         if slots and all(word.isdecimal() for slot in slots for word in slot):
             return numeric if len(numeric) == 1 else []
         partly_said = [
-            topic for topic in candidates if distinctive_words(topic.value) & set(said_words)
+            topic for topic in candidates if distinctive_words(topic.value) & set(spoken_words)
         ]
         return partly_said if len(partly_said) == 1 else []
 
     def _only_reads_back(
-        self, said_words: Sequence[str], read_topics: Sequence[Topic], slots: list[list[str]]
+        self, spoken_words: Sequence[str], read_topics: Sequence[Topic], slots: list[list[str]]
     ) -> bool:
         """Return whether a fragment has only a value that it reads back correctly."""
         if not read_topics:
             return True
-        if "your" in said_words:
+        if "your" in spoken_words:
             return False
         heard = [
             slot
@@ -202,10 +202,10 @@ class TopicMatcher:
             topic for topic in read_topics if any(reads_back(slot, topic.value) for slot in slots)
         ]
         return (
-            "or" in said_words
+            "or" in spoken_words
             or not exact
-            or not self._unexplained_words(said_words, exact)
-            - {w for w in said_words if w.isdecimal()}
+            or not self._unexplained_words(spoken_words, exact)
+            - {w for w in spoken_words if w.isdecimal()}
         )
 
     def _drop_accidental_numbers(self, exact: list[Topic], slots: list[list[str]]) -> list[Topic]:
@@ -242,17 +242,17 @@ class TopicMatcher:
         ]
 
     def _generic_topics(
-        self, said_words: Sequence[str], sentence: str
+        self, spoken_words: Sequence[str], sentence: str
     ) -> list[str] | RefusalReason:
         """Return the one topic of the kind that a general noun, or `spell that`, refers to."""
-        noun_kinds = [_kinds_of_noun(noun) for noun in said_words]
+        noun_kinds = [_kinds_of_noun(noun) for noun in spoken_words]
         kinds = set[str]().union(
             *([kinds for kinds in noun_kinds if len(kinds) == 1] or noun_kinds)
         )
         if not kinds and _SPELL_THAT_PATTERN.search(sentence):
             kinds = {"name", "id", "email", "address", "text"}
         if not kinds:
-            return "absent" if self._unexplained_words(said_words, []) else "ambiguous"
+            return "absent" if self._unexplained_words(spoken_words, []) else "ambiguous"
         found = [topic for topic in self._topics if topic.kinds & kinds]
         if len(found) > 1 and _PERSON_NAME_PATTERN.search(sentence):
             found = [topic for topic in found if topic.person] or found
@@ -264,39 +264,39 @@ class TopicMatcher:
         if 1 < len(found) <= MAX_PLURAL_TOPICS and several:
             is_excessive = (
                 len(found) != 2 and _BOTH_PATTERN.search(sentence)
-            ) or self._unexplained_words(said_words, found)
+            ) or self._unexplained_words(spoken_words, found)
             return "absent" if is_excessive else [topic.name for topic in found]
         if len(found) > 1:
             return "ambiguous"
         if (
             not found
-            or self._unexplained_words(said_words, found)
-            or self._noun_means_another(said_words, found[0])
+            or self._unexplained_words(spoken_words, found)
+            or self._noun_means_another(spoken_words, found[0])
         ):
             return "absent"
         return [found[0].name]
 
-    def _noun_means_another(self, said_words: Sequence[str], topic: Topic) -> bool:
+    def _noun_means_another(self, spoken_words: Sequence[str], topic: Topic) -> bool:
         """Return whether a general noun belongs to another thing in the request: `its name`."""
         own_words = topic.words | set(word_likeness.split_tokens(str(topic.value)[:1000]))
         nouns = {noun for kind in topic.kinds for noun in nouns_of(kind)}
         return bool(
-            (set(said_words) & self._request) - lexicon().checking_words - own_words - nouns
+            (set(spoken_words) & self._request) - lexicon().checking_words - own_words - nouns
         )
 
     def _additional_topics(
-        self, said_words: Sequence[str], chosen: Sequence[Topic]
+        self, spoken_words: Sequence[str], chosen: Sequence[Topic]
     ) -> list[Topic] | RefusalReason:
         """Return the topics that general nouns refer to in addition to those chosen."""
         own_words = {word for topic in chosen for word in topic.words}
         kinds = {kind for topic in chosen for kind in topic.kinds}
         added: list[Topic] = []
-        for noun in said_words:
+        for noun in spoken_words:
             if noun in own_words or not (
-                noun in SEPARATE_NOUNS or _is_listed_separately(noun, said_words, own_words)
+                noun in SEPARATE_NOUNS or _is_listed_separately(noun, spoken_words, own_words)
             ):
                 continue
-            if noun in MONTH_NAMES and not any(word.isdecimal() for word in said_words):
+            if noun in MONTH_NAMES and not any(word.isdecimal() for word in spoken_words):
                 continue
             noun_kinds = _kinds_of_noun(noun)
             if noun in SEPARATE_NOUNS and noun_kinds & kinds:
@@ -314,7 +314,7 @@ class TopicMatcher:
 
     def _is_explained(
         self,
-        said_words: Sequence[str],
+        spoken_words: Sequence[str],
         chosen: Sequence[Topic],
         slots: list[list[str]],
         sentence: str,
@@ -325,20 +325,20 @@ class TopicMatcher:
             reads_back(slot, topic.value)
             or slot_likeness(slot, topic.value) >= word_likeness.MIN_LIKENESS
             or (
-                is_named_with_noun(said_words, topic)
+                is_named_with_noun(spoken_words, topic)
                 and len(set(slot) - topic.words - nouns_of("name")) < 4
             )
             for slot in slots
             for topic in chosen
         )
-        numbers = {word for word in said_words if word.replace(".", "").isdecimal()}
+        numbers = {word for word in spoken_words if word.replace(".", "").isdecimal()}
         unexplained = (
-            self._unexplained_words(said_words, chosen) - numbers - _matter_words(said_words)
+            self._unexplained_words(spoken_words, chosen) - numbers - _matter_words(spoken_words)
         )
         unexplained -= {word for found in _ACTIVITY_PATTERN.findall(sentence) for word in found}
         return not unexplained or (near and unexplained <= slot_words)
 
-    def _unexplained_words(self, said_words: Sequence[str], chosen: Sequence[Topic]) -> set[str]:
+    def _unexplained_words(self, spoken_words: Sequence[str], chosen: Sequence[Topic]) -> set[str]:
         """Return the words that neither checking, these topics nor the request explain."""
         known = lexicon().checking_words | self._request
         for topic in chosen:
@@ -347,17 +347,17 @@ class TopicMatcher:
                 known |= nouns_of(kind)
             known |= nouns_of("place") if "name" in topic.kinds else set()
             known |= nouns_of("name") if isinstance(topic.value, str) else nouns_of("number")
-        for a, b in pairwise(said_words):
+        for a, b in pairwise(spoken_words):
             known |= {a, b} if a + b in known else set()
-        return set(said_words) - known
+        return set(spoken_words) - known
 
 
-def _matter_words(said_words: Sequence[str]) -> set[str]:
+def _matter_words(spoken_words: Sequence[str]) -> set[str]:
     """Return the words that only name the subject: `of the reservation`, `the money`."""
     out = set()
-    for index, word in enumerate(said_words):
-        after = said_words[index + 1] if index + 1 < len(said_words) else ""
-        is_introduced = index and said_words[index - 1] in ("the", "your", "this", "that", "a")
+    for index, word in enumerate(spoken_words):
+        after = spoken_words[index + 1] if index + 1 < len(spoken_words) else ""
+        is_introduced = index and spoken_words[index - 1] in ("the", "your", "this", "that", "a")
         if (
             word in lexicon().request_subjects
             and is_introduced
@@ -368,10 +368,10 @@ def _matter_words(said_words: Sequence[str]) -> set[str]:
     return out
 
 
-def _is_listed_separately(noun: str, said_words: Sequence[str], own_words: Set[str]) -> bool:
+def _is_listed_separately(noun: str, spoken_words: Sequence[str], own_words: Set[str]) -> bool:
     """Return whether a general noun is listed with the topics named: `the name and the city`."""
     content = [
-        word for word in said_words if word not in ("the", "your", "exact", "full", "last", "s")
+        word for word in spoken_words if word not in ("the", "your", "exact", "full", "last", "s")
     ]
     if noun not in ("name", "number", "code"):
         return False

@@ -19,7 +19,7 @@ class UserAnswer(NamedTuple):
     """An answer in its written form, and in its spoken form."""
 
     written: str
-    aloud: str
+    spoken: str
 
 
 def format_reply(whitelist: Whitelist, spelled_by_topic: Mapping[str, bool]) -> str:

@@ -217,9 +217,12 @@ def _domain_table(name: str, columns: Columns) -> Table:
         rows.append((domain or "all", *shares))
     spread = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else str(counts[0])
     return Table(
-        title=name, head=("domain", *kinds, "all"), rows=tuple(rows), heat=len(kinds) + 1,
+        title=name,
+        head=("domain", *kinds, "all"),
+        rows=tuple(rows),
+        n_shaded_columns=len(kinds) + 1,
         note=f"Each cell of {spread} answers.",
-    )  # fmt: skip
+    )
 
 
 def factor_tables(columns: Columns) -> Iterator[Table]:
@@ -276,7 +279,7 @@ def clue_table(columns: Columns) -> Iterator[Table]:
         title="Accuracy by variation and clue",
         head=("variation", *(heading for level in found for heading in (f"{level}: n", level))),
         rows=tuple(rows),
-        note="In brackets 95 % intervals over items. Some symbols are told apart by their colour "
+        note="In brackets 95 % intervals over items. Some symbols differ by their colour "
         "alone: what takes colours away may take the clue with them, for a person too.",
     )
 
@@ -312,4 +315,4 @@ def _accuracy_cells(columns: Columns) -> tuple[Cell, ...]:
 
 
 PUBLISHED_VARIATIONS = (BASE_VARIATION, EDGES_VARIATION)
-"""The variations whose published figures are known, beside the overall score."""
+"""The variations whose published figures are known, next to the overall score."""

@@ -108,7 +108,7 @@ def failure_tables(parts: Mapping[str, Columns], by: str) -> Iterator[Table | Ch
         rows=tuple((name, len(failed[name]), *found.values()) for name, found in shares.items()),
         note="Shares of failed answers by the mode that the error shows, whether or not it is made "
         "on the undamaged picture too; modes 4 and 6 count under 1, as in the paper.",
-        heat=len(_FIGURE5_LABELS),
+        n_shaded_columns=len(_FIGURE5_LABELS),
     )
     title = f"Failure modes as in Figure 5, by {by}, drawn"
     yield _stacked_chart(title, _FIGURE5_LABELS, shares, "% of failed answers")

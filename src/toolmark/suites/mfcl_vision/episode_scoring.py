@@ -80,7 +80,7 @@ def score_episode(
             found[rule] = Verdict(outcome="correct", value=1.0, parts=parts)
             continue
         own_labels = _failure_labels(case, rule)
-        failure_parts = parts | {f"{MODE_PREFIX}{own_labels[0].native}": 1.0}
+        failure_parts = parts | {f"{MODE_PREFIX}{own_labels[0].suite_cause}": 1.0}
         base_error = (controls or {}).get((task.item, trajectory.repeat, rule), "")
         labels = _compare_with_base(
             own_labels, base_error if case.truth.variation != BASE_VARIATION else ""
@@ -114,7 +114,9 @@ def _failure_labels(case: EpisodeCase, rule: str) -> tuple[Label, ...]:
         primary, *further = *failed_calls, *found, ended
     elif found:
         ending_label = (
-            replace(ended, native="") if ended.native == failure_modes.UNEXPLAINED_MODE else ended
+            replace(ended, suite_cause="")
+            if ended.suite_cause == failure_modes.UNEXPLAINED_MODE
+            else ended
         )
         primary, *further = *found, *failed_calls, ending_label
     else:
@@ -172,9 +174,12 @@ def _ending_label(case: EpisodeCase) -> Label:
     return _make_label(cause, failure_modes.UNEXPLAINED_MODE, evidence)
 
 
-def _make_label(cause: Cause, native: str, evidence: str, *, primary: bool = False) -> Label:
+def _make_label(cause: Cause, suite_cause: str, evidence: str, *, primary: bool = False) -> Label:
     return Label(
-        cause=cause, native=native, evidence=json_codec.escape_surrogates(evidence), primary=primary
+        cause=cause,
+        suite_cause=suite_cause,
+        evidence=json_codec.escape_surrogates(evidence),
+        primary=primary,
     )
 
 
@@ -183,10 +188,10 @@ def _compare_with_base(own_labels: tuple[Label, ...], base_error: str) -> tuple[
     primary, *further = own_labels
     if not base_error or error_signature(primary) != base_error:
         return own_labels
-    name = failure_modes.MODE_LABELS.get(primary.native, primary.native)
+    name = failure_modes.MODE_LABELS.get(primary.suite_cause, primary.suite_cause)
     evidence = f"the same error on the undamaged picture: {name}, {primary.evidence}"
     base_label = Label(
-        cause=primary.cause, native=failure_modes.OTHER_MODE, evidence=evidence, primary=True
+        cause=primary.cause, suite_cause=failure_modes.OTHER_MODE, evidence=evidence, primary=True
     )
     return base_label, replace(primary, primary=False), *further
 
@@ -194,9 +199,9 @@ def _compare_with_base(own_labels: tuple[Label, ...], base_error: str) -> tuple[
 def error_signature(label: Label) -> str:
     """Return the kind of an error: its mode; for labels that are not a mode, with the cause too."""
     return (
-        label.native
-        if label.native in failure_modes.MODE_LABELS
-        else f"{label.native} {label.cause}"
+        label.suite_cause
+        if label.suite_cause in failure_modes.MODE_LABELS
+        else f"{label.suite_cause} {label.cause}"
     )
 
 
@@ -214,7 +219,7 @@ def _episode_parts(case: EpisodeCase) -> dict[str, float]:
         "asked_back": float(actions.asked_back),
         "lookalikes": float(sum(mark.role == "lookalike" for mark in case.truth.marks)),
         BARS_PART: float(reshaping.BARS_NOTE in str(case.truth.settings.get("note", ""))),
-        "prompted": float(case.trajectory.dialect != NativeFormat.name),
+        "prompted": float(case.trajectory.tool_format != NativeFormat.name),
     }
     counts = [
         Counter(source for _, source in origins)

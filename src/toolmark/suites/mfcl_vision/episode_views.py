@@ -109,7 +109,7 @@ def _picture_drawing(task: Task, truth: ItemTruth) -> Iterator[Drawing]:
     name = (
         f"The picture as the model saw it ({variation_statistics.variation_label(truth.variation)})"
     )
-    yield Drawing(title=name, svg=draw_sign_boxes(marks, truth.size), note=note, over=picture)
+    yield Drawing(title=name, svg=draw_sign_boxes(marks, truth.size), note=note, background=picture)
 
 
 def draw_sign_boxes(marks: Sequence[tuple[SignMark, Box]], size: tuple[int, int]) -> svg.Markup:
@@ -153,7 +153,7 @@ def _short_label(mark: SignMark) -> str:
 
 def _question_table(truth: ItemTruth, actions: EpisodeActions) -> Table:
     """Return the parts of the question, the accepted answers and the given answer."""
-    question, final = truth.asked, actions.final_message
+    question, final = truth.question, actions.final_message
     first_answer, *others = truth.answers or ("",)
     forms = {"json": "as JSON", "broken": "as broken JSON", "text": "in plain text"}
     description = f" ({final.kind}{f', {forms[final.form]}' if final.form else ''})"
@@ -335,5 +335,5 @@ def _settings_table(truth: ItemTruth) -> Iterator[Table]:
             ),
             head=("setting", "value"),
             rows=rows,
-            fold=True,
+            is_collapsed=True,
         )

@@ -84,12 +84,12 @@ def find_modes(truth: ItemTruth, actions: EpisodeActions) -> list[Label]:
     image_query = next(
         (query for query in actions.queries if query_words.mentions_image(query.text)), None
     )
-    if image_query and any(label.native == "3" for label in labels):
+    if image_query and any(label.suite_cause == "3" for label in labels):
         evidence = f"speaks as if the tool could see: {_quote_query(image_query)}"
         labels.append(
             Label(
                 cause="retrieval",
-                native=IMAGE_MENTION_MODE,
+                suite_cause=IMAGE_MENTION_MODE,
                 evidence=json_codec.escape_surrogates(evidence),
             )
         )
@@ -99,7 +99,7 @@ def find_modes(truth: ItemTruth, actions: EpisodeActions) -> list[Label]:
 def _make_label(mode: str, evidence: str) -> Label:
     return Label(
         cause=_CAUSE_BY_MODE[mode],
-        native=mode,
+        suite_cause=mode,
         evidence=json_codec.escape_surrogates(evidence[:500]),
     )
 
@@ -263,7 +263,7 @@ def _ignores_lettering(case: FailureCase) -> str:
     )
     if not looks:
         return ""
-    return f"told how it looks ({', '.join(looks)}), never that it reads {_quote_clues(case)}"
+    return f"described how it looks ({', '.join(looks)}), never that it reads {_quote_clues(case)}"
 
 
 def _answers_foreground(case: FailureCase) -> str:
@@ -374,4 +374,4 @@ def _quote_mark(mark: SignMark) -> str:
 
 def _role_suffix(mark: SignMark) -> str:
     suffixes = {"lookalike": ", a look-alike", "foreground": ", in the foreground"}
-    return suffixes.get(mark.role, ", beside the clue")
+    return suffixes.get(mark.role, ", next to the clue")

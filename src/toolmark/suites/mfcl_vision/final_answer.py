@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolmark.core import json_codec
 from toolmark.formats.executor_json import strip_thoughts
-from toolmark.scoring import answer_matching as lenient
+from toolmark.scoring import answer_matching
 
 MessageKind: TypeAlias = Literal["answer", "unknown", "unanswerable", "asks", "none"]
 UNKNOWN = "I do not know"
@@ -109,9 +109,9 @@ def parse_final_message(text: str) -> FinalMessage:
 
 def _broken_object_answer(text: str) -> str | None:
     """Return the answer of an object that is not valid JSON, None if there is none."""
-    found = lenient.extract_answer_field(text, lenient.QUOTED_KEYS)
+    found = answer_matching.extract_answer_field(text, answer_matching.QUOTED_KEYS)
     if found is None and "{" in text:
-        found = lenient.extract_answer_field(text, lenient.UNQUOTED_KEYS)
+        found = answer_matching.extract_answer_field(text, answer_matching.UNQUOTED_KEYS)
     return None if found is None else found.strip(_OBJECT_MARKS)
 
 
@@ -226,7 +226,7 @@ def contains_accepted_answer(given_answer: str, accepted: Sequence[str]) -> bool
         if (
             n_extra_words <= _MAX_EXTRA_WORDS
             and numbers
-            and lenient.find_answer_fair(given_answer, [candidate]) is not None
+            and answer_matching.find_answer_fair(given_answer, [candidate]) is not None
         ):
             return True
     return False
@@ -269,7 +269,7 @@ _DECIMALS = re.compile(r"(?<!\d)(\d+)\.(\d+)")
 # Blanks, except those that separate two numbers.
 _LOOSE_BLANKS = re.compile(r"(?<!\d) | (?!\d)")
 _NUMBER = re.compile(r"\d+")
-# More words than this beside an accepted answer make it wrong.
+# More words than this next to an accepted answer make it wrong.
 _MAX_EXTRA_WORDS = 12
 # The endings of C++ and C#.
 _NAME_ENDING = re.compile(r"(?<=[^\W\d_])[+#]+(?!\w)")

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 ITEMS_FILE = "items.jsonl"
 PAGES_FOLDER = "pages"
-"""The optional folder of pages beside the items, in the layout of a page corpus."""
+"""The optional folder of pages next to the items, in the layout of a page corpus."""
 # Bytes of a line.
 _MAX_LINE_BYTES = 2**20
 _MAX_QUOTED_CHARS = 200
@@ -154,7 +154,7 @@ def _make_folder_item(folder: Path, row: ItemRow) -> FolderItem:
     )
     truth = ItemTruth(
         answers=_accepted_answers(row),
-        asked=question,
+        question=question,
         marks=_sign_marks(row),
         hops=_trace_hops(row)[0],
         variation=BASE_VARIATION,
@@ -201,7 +201,7 @@ def _request_text(row: ItemRow) -> str:
     for name in ("context", "hint", "form"):
         part = getattr(row, name).strip()
         if part and part in remaining:
-            raise DataError(f"question holds the {name} too: say as request what it asks beside")
+            raise DataError(f"question holds the {name} too: say as request what else it asks")
     return remaining.strip()
 
 

@@ -59,7 +59,7 @@ class GeneratedItem(NamedTuple):
 class WorldSetup(NamedTuple):
     """What all items of a set share."""
 
-    world: FictionalWorld
+    fictional_world: FictionalWorld
     corpus: PageCorpus
 
 
@@ -111,9 +111,9 @@ def generate_item(seed: int, number: int, parameters: GenerationParameters) -> G
             )
             n_drawn += 1
             question = prompts.select_question_parts(
-                plan.asked, {**DEFAULT_PARTS, **parameters.parts}, seed, plan.id
+                plan.question, {**DEFAULT_PARTS, **parameters.parts}, seed, plan.id
             )
-            return draw_picture(seed, replace(plan, asked=question), shared.world, rng)
+            return draw_picture(seed, replace(plan, question=question), shared.fictional_world, rng)
         except ValueError as error:
             reason = str(error)
         if n_drawn == MAX_PICTURES:
@@ -167,26 +167,28 @@ def draw_plan(
     shared: WorldSetup, template: Template, parameters: GenerationParameters, rng: Random, id: str
 ) -> ItemPlan:
     """Return a plan that passes every check. Raises ValueError if the drawn plan does not."""
-    plan = template.plan(shared.world, parameters, rng, id)
+    plan = template.plan(shared.fictional_world, parameters, rng, id)
     if reason := item_validation.check_plan(plan, shared.corpus):
         raise ValueError(reason)
     return plan
 
 
-def draw_picture(seed: int, plan: ItemPlan, world: FictionalWorld, rng: Random) -> GeneratedItem:
+def draw_picture(
+    seed: int, plan: ItemPlan, fictional_world: FictionalWorld, rng: Random
+) -> GeneratedItem:
     """Return the item with its picture. Raises ValueError if signs are not placed correctly."""
     scene = scenes.render_scene(plan.setting, rng)
     if reason := item_validation.check_sign_positions(plan.setting, scene.placed_signs):
         raise ValueError(reason)
     boxes = {placed.sign: placed.box for placed in scene.placed_signs}
     signs = enumerate(plan.setting.signs)
-    marks = tuple(_sign_mark(sign, boxes[n], plan, world) for n, sign in signs)
+    marks = tuple(_sign_mark(sign, boxes[n], plan, fictional_world) for n, sign in signs)
     return GeneratedItem(seed, plan, scene.image, marks)
 
 
-def _sign_mark(sign: Sign, box: Box, plan: ItemPlan, world: FictionalWorld) -> SignMark:
+def _sign_mark(sign: Sign, box: Box, plan: ItemPlan, fictional_world: FictionalWorld) -> SignMark:
     """Return what graders know of a sign; the pages of the clue are those of all hops."""
-    entity_hrefs = (world.page(sign.entity).href,) if sign.entity else ()
+    entity_hrefs = (fictional_world.page(sign.entity).href,) if sign.entity else ()
     return SignMark(
         role=sign.role,
         text=" ".join(sign.lines),
@@ -211,7 +213,7 @@ def item_truth(
     """Return the reference of an item as shown in a variation."""
     return ItemTruth(
         answers=item.plan.answers,
-        asked=item.plan.asked,
+        question=item.plan.question,
         marks=variant.marks,
         hops=item.plan.hops,
         variation=variation,

@@ -87,7 +87,7 @@ class ItemPlan(Record, frozen=True, kw_only=True):
     domain: Domain
     kind: QueryKind
     template: str
-    asked: QuestionParts
+    question: QuestionParts
     answers: tuple[str, ...]
     setting: SceneSetting
     hops: tuple[Hop, ...]
@@ -112,7 +112,7 @@ class ItemTruth(Record, frozen=True, kw_only=True):
     """
 
     answers: tuple[str, ...]
-    asked: QuestionParts
+    question: QuestionParts
     marks: tuple[SignMark, ...] = ()
     hops: tuple[Hop, ...] = ()
     # No default: a value equal to the default is sometimes not written, so bytes would differ.

@@ -25,7 +25,7 @@ MAX_HITS = 3
 
 def check_plan(plan: ItemPlan, corpus: PageCorpus) -> str:
     """Return the first rule that a plan breaks, "" if there is none."""
-    question = prompts.question_text(plan.asked)
+    question = prompts.question_text(plan.question)
     return (
         _check_answer_hidden(plan, question)
         or _check_clue_unnamed(plan.setting.signs, question)
@@ -44,7 +44,7 @@ def _check_answer_hidden(plan: ItemPlan, question: str) -> str:
     ]
     for answer in plan.answers:
         if any(contains_words(text, answer) for text in visible_texts):
-            return f"the answer {answer!r} is told"
+            return f"the answer {answer!r} is given away"
     return ""
 
 
@@ -86,7 +86,7 @@ def _check_searchable(hops: Iterable[Hop], corpus: PageCorpus) -> str:
 
 def _check_not_guessable(plan: ItemPlan, corpus: PageCorpus) -> str:
     """Check that the question, complete or request only, does not find the answer's page."""
-    for question in (prompts.question_text(plan.asked), plan.asked.request):
+    for question in (prompts.question_text(plan.question), plan.question.request):
         if plan.hops[-1].href in search_hits(corpus, question):
             return "the question alone finds the page"
     return ""

@@ -64,7 +64,7 @@ class OracleModel(Model):
         if not self._truth.hops:
             yield (
                 self._make_call(
-                    SEARCH_TOOL, {self._query_argument: prompts.question_text(self._truth.asked)}
+                    SEARCH_TOOL, {self._query_argument: prompts.question_text(self._truth.question)}
                 ),
                 "",
             )

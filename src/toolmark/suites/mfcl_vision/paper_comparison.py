@@ -1,4 +1,4 @@
-"""The paper's vision figures beside runs of this suite (Table 2 of the MFCL paper).
+"""The paper's vision figures next to runs of this suite (Table 2 of the MFCL paper).
 
 The paper's items are not published, and a generated set differs from them: the rows are for
 orientation only.
@@ -15,13 +15,13 @@ from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.mfcl_vision import accuracy_across_runs, accuracy_tables, variation_statistics
 
-_TITLE = "Beside the paper's models"
+_TITLE = "Next to the paper's models"
 _NOTE = (
     "The paper's models were asked other pictures, with the live web: read its rows as "
     "orientation, not as a comparison. Overall is the mean over eight variations."
 )
 _MISSING_NOTE = (
-    "The paper's models stand beside a run that has the base, or edges, or all of Table 2."
+    "The paper's models stand next to a run that has the base, or edges, or all of Table 2."
 )
 
 

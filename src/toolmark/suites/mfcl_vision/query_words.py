@@ -78,7 +78,7 @@ def image_words() -> frozenset[str]:
 
 def item_words(truth: ItemTruth) -> ItemWords:
     """Return the words of an item; a word with several origins counts for the first of them."""
-    in_question = frozenset(split_content_words(prompts.question_text(truth.asked)))
+    in_question = frozenset(split_content_words(prompts.question_text(truth.question)))
     text = frozenset(word for mark in truth.marks for word in split_content_words(mark.text))
     symbols = frozenset(word for mark in truth.marks for word in split_content_words(mark.symbol))
     return ItemWords(

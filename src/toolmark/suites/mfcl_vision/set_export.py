@@ -64,7 +64,7 @@ def make_export(pages: Corpora | Path | None) -> SetExport:
         limits=GENERATED_LIMITS if is_generated else (),
         packages=PACKAGES,
         files=FILE_DESCRIPTIONS,
-        user_texts=lambda task: [prompts.question_text(task_truth(task).asked)],
+        user_texts=lambda task: [prompts.question_text(task_truth(task).question)],
         write_extra_files=partial(write_set_files, pages=pages),
         asking_parameters=("search", "snippets", "outages"),
     )
@@ -108,14 +108,14 @@ def _item_row(task: Task, image: str) -> dict[str, Any]:
     row = item_folder.ItemRow(
         id=task.item,
         image=image,
-        question=prompts.question_text(truth.asked),
+        question=prompts.question_text(truth.question),
         answer=truth.answers,
         domain=task.axes["domain"],
         query_type=task.axes["kind"],
         boxes=tuple(m.box for m in truth.marks if m.role == "clue" and m.box is not None),
         trace=truth.hops or None,
         marks=truth.marks,
-        **{name: getattr(truth.asked, name) for name in ("context", "request", "hint", "form")},
+        **{name: getattr(truth.question, name) for name in ("context", "request", "hint", "form")},
     )
     fields: dict[str, Any] = msgspec.to_builtins(row)
     return fields

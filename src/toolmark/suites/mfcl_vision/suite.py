@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from toolmark.core import files
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
-from toolmark.environments import search_engines
-from toolmark.environments import search_environment as web
+from toolmark.environments import search_engines, search_environment
 from toolmark.environments.page_corpus import PageCorpus
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
@@ -88,7 +87,9 @@ def load(parameters: VisionParameters) -> Suite:
     return Suite(
         name=task_maker.SUITE_NAME,
         tasks=task_maker.PendingTasks(
-            origin.source.item_headers(), names, web.search_tools(parted=parameters.structured)
+            origin.source.item_headers(),
+            names,
+            search_environment.search_tools(parted=parameters.structured),
         ),
         environment=_environment_source(origin.pages, parameters),
         scorer=SCORER,
@@ -119,7 +120,7 @@ def _environment_source(
     )
     return EnvironmentSource(
         opener,
-        missing_parts=opener.missing,
+        missing_parts=opener.missing_parts,
         for_exported_set=lambda made_with, folder: _environment_source(
             _pages_of_set(made_with, folder), parameters
         ),
@@ -149,7 +150,7 @@ def _generated_origin(parameters: VisionParameters) -> ItemOrigin:
     n = _DEFAULT_N_ITEMS if parameters.items is None else parameters.items
     seed = secrets.randbits(32) if parameters.seed is None else parameters.seed
     generation = _make_generation_parameters(parameters)
-    source = task_maker.GeneratedItems(seed=seed, n=n, knobs=generation)
+    source = task_maker.GeneratedItems(seed=seed, n=n, parameters=generation)
     return ItemOrigin(source, seed, partial(_world_corpus, distractors=generation.distractors), {})
 
 
@@ -236,6 +237,6 @@ def _folder_origin(parameters: VisionParameters) -> ItemOrigin:
 
 
 def _pages_folder(folder: Path) -> Path | None:
-    """Return the folder of pages beside the items, None if there is none."""
+    """Return the folder of pages next to the items, None if there is none."""
     pages = folder / item_folder.PAGES_FOLDER
     return pages if pages.is_dir() else None

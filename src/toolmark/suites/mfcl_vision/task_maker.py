@@ -82,18 +82,20 @@ class GeneratedItems(Record, frozen=True, kw_only=True):
 
     seed: int
     n: int
-    knobs: GenerationParameters
+    parameters: GenerationParameters
 
     def item_headers(self) -> Sequence[ItemHeader]:
         """Return the items, evenly over domains and query types."""
-        numbers = item_generator.item_numbers(self.n, self.knobs)
+        numbers = item_generator.item_numbers(self.n, self.parameters)
         return [
             ItemHeader(item_generator.item_id(k), *item_generator.item_cell(k)) for k in numbers
         ]
 
     def make_item(self, id: str) -> MadeItem:
         """Make an item. Raises DataError if the parameters allow none."""
-        item = item_generator.generate_item(self.seed, item_generator.item_number(id), self.knobs)
+        item = item_generator.generate_item(
+            self.seed, item_generator.item_number(id), self.parameters
+        )
 
         def show(variation: str) -> RenderedPicture:
             variant = item_generator.render_item(item, variation)
@@ -102,7 +104,7 @@ class GeneratedItems(Record, frozen=True, kw_only=True):
 
         factors = {"clue": _clue_kind(item.marks), "hops": str(len(item.plan.hops))}
         return MadeItem(
-            show, {"template": item.plan.template, **factors, **_part_factors(item.plan.asked)}
+            show, {"template": item.plan.template, **factors, **_part_factors(item.plan.question)}
         )
 
 
@@ -127,7 +129,7 @@ class FolderItems(Record, frozen=True, kw_only=True):
         marks = tuple(_clip_mark(mark, image.size, (x, y), entry.image.name)
                       for mark in entry.truth.marks)  # fmt: skip
         original_mime = picture_variants.passthrough_mime_type(data)
-        question = prompts.select_question_parts(entry.truth.asked, self.parts, self.seed, id)
+        question = prompts.select_question_parts(entry.truth.question, self.parts, self.seed, id)
 
         def show(variation: str) -> RenderedPicture:
             variant = picture_variants.render_variant(
@@ -136,7 +138,7 @@ class FolderItems(Record, frozen=True, kw_only=True):
             if original_mime and variation == BASE_VARIATION:
                 variant = variant._replace(data=data, mime=original_mime)
             truth = replace(
-                entry.truth, asked=question, marks=variant.marks, variation=variation,
+                entry.truth, question=question, marks=variant.marks, variation=variation,
                 settings=variant.settings, size=variant.size,
             )  # fmt: skip
             return RenderedPicture(variant.data, variant.mime, _with_note(truth, variant.note))
@@ -203,7 +205,7 @@ class PendingTasks:
             item=name.id,
             suite=SUITE_NAME,
             category=name.domain,
-            turns=(prompts.make_first_turn(_blank_truth(variation).asked, None),),
+            turns=(prompts.make_first_turn(_blank_truth(variation).question, None),),
             tools=self.tools,
             reference=msgspec.to_builtins(_blank_truth(variation)),
             axes={"variation": variation, "domain": name.domain, "kind": name.kind},
@@ -247,7 +249,7 @@ class TaskMaker(Record, frozen=True, kw_only=True):
     ) -> Task:
         return replace(
             task,
-            turns=(prompts.make_first_turn(truth.asked, part),),
+            turns=(prompts.make_first_turn(truth.question, part),),
             reference=msgspec.to_builtins(truth),
             axes={**task.axes, **axes},
             seed=self.seed,
@@ -256,7 +258,7 @@ class TaskMaker(Record, frozen=True, kw_only=True):
 
 def _blank_truth(variation: str) -> ItemTruth:
     """Return the reference of an item that is not made."""
-    return ItemTruth(answers=(), asked=QuestionParts(request=""), variation=variation)
+    return ItemTruth(answers=(), question=QuestionParts(request=""), variation=variation)
 
 
 def describe_effort(tasks: Iterable[Task]) -> str:

@@ -23,9 +23,11 @@ VARIATION_LABELS = {
     "red-green": "red & green",
 }
 """Table 2's eight variations in its order, with their names in reports."""
-SCORED_FILTER = RowFilter(column="axes.variation", values=tuple(VARIATION_LABELS), or_all=True)
+SCORED_FILTER = RowFilter(column="axes.variation", values=tuple(VARIATION_LABELS), all_if_none=True)
 """The answers that count in the score: Table 2's variations, or all if there is none of them."""
-VARIATION_MEAN = LevelMean(axis="variation", word="variations", order=tuple(VARIATION_LABELS))
+VARIATION_MEAN = LevelMean(
+    axis="variation", levels_label="variations", order=tuple(VARIATION_LABELS)
+)
 
 
 def present_variations(columns: Columns) -> list[str]:

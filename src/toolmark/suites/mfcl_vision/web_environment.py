@@ -36,7 +36,8 @@ Corpora: TypeAlias = Callable[[int], PageCorpus]
 FAILURE_SETTING = "failed"
 """Key in a picture's settings: why there is no picture."""
 _PAGES_MISMATCH_HINT = (
-    "the set was made with other knobs or another version; say -T search=corpus:DIR/pages with the "
+    "the set was made with other parameters or another version; say -T search=corpus:DIR/pages "
+    "with the "
     "folder of the set"
 )
 _TIMEOUT_S = 60.0
@@ -92,7 +93,7 @@ class WebEnvironmentFactory(EnvironmentFactory):
         engine = self._engine or await self._task_corpus(task)
         snippets = self._opening.snippets
         return WebEnvironment(
-            task.tools, engine, snippets=snippets, parted=has_split_query(task.tools)
+            task.tools, engine, snippets=snippets, takes_parts=has_split_query(task.tools)
         )
 
     async def _task_corpus(self, task: Task) -> SearchEngine:
@@ -152,7 +153,7 @@ class WebOpener:
         async with search_engines.open_engine(self._engine_name(), _connect_client) as engine:
             yield WebEnvironmentFactory(self, engine)
 
-    def missing(self, tasks: Iterable[Task]) -> Mapping[str, str]:
+    def missing_parts(self, tasks: Iterable[Task]) -> Mapping[str, str]:
         """Return what searching requires and lacks, before pictures are made."""
         reason = self._missing_requirement()
         return {f"search={self.search}": reason} if reason else {}

@@ -56,11 +56,11 @@ Parts: TypeAlias = dict[str, float]
 class Judgement(NamedTuple):
     """The numbers of an answer and, if it is not correct, what is wrong and in which turn."""
 
-    right: bool
+    is_correct: bool
     parts: Parts
-    why: str = ""
+    reason: str = ""
     cause: Cause = "wrong_answer"
-    native: str = WRONG
+    suite_cause: str = WRONG
     turn: int = 0
 
 
@@ -112,14 +112,14 @@ def _judge_answer(truth: Truth, trajectory: Trajectory, rule: GradingRule) -> Ju
 
 
 def _build_verdict(trajectory: Trajectory, judgement: Judgement) -> Verdict:
-    if judgement.right:
+    if judgement.is_correct:
         return Verdict(outcome="correct", value=1.0, parts=judgement.parts)
     stops = [step.reply.stop for step in trajectory.steps if step.turn == judgement.turn]
     cause = next((_STOP_CAUSES[stop] for stop in stops if stop in _STOP_CAUSES), judgement.cause)
     label = Label(
         cause=cause,
-        native=judgement.native,
-        evidence=json_codec.escape_surrogates(judgement.why),
+        suite_cause=judgement.suite_cause,
+        evidence=json_codec.escape_surrogates(judgement.reason),
         primary=True,
     )
     return Verdict(outcome="incorrect", value=0.0, parts=judgement.parts, labels=(label,))
@@ -135,18 +135,17 @@ def _judge_choice(truth: Truth, prediction: Prediction, rule: GradingRule) -> Ju
     if prediction.raw is not None:
         parts["raw"] = float(prediction.raw)
     if truth.family == "overcooked":
-        parts |= _player_actions("said", index)
+        parts |= _player_actions("predicted", index)
     return _judge_index(truth, index, parts)
 
 
 def _judge_distribution(truth: Truth, prediction: Prediction, rule: GradingRule) -> Judgement:
     assert isinstance(truth.truth, int)
     judged = brier_errors.score_row(truth.truth, prediction.value)
-    parts = _choice_parts(truth, judged.said)
+    parts = _choice_parts(truth, judged.predicted_class)
     parts |= {"brier": _storable_error(judged.brier), "brier_sq": _storable_error(judged.brier_sq)}
-    parts |= {
-        name: value for name in ("p", "top") if not isnan(value := float(getattr(judged, name)))
-    }
+    probabilities = {"p": judged.truth_probability, "top": judged.top_probability}
+    parts |= {name: float(value) for name, value in probabilities.items() if not isnan(value)}
     if truth.family == "overcooked":
         shares = None if prediction.value is None else _player_distributions(prediction.value)
         for player, correct_action in enumerate(divmod(truth.truth, len(ACTIONS))):
@@ -155,9 +154,9 @@ def _judge_distribution(truth: Truth, prediction: Prediction, rule: GradingRule)
             )
             parts |= {
                 f"brier_{player}": _storable_error(player_score.brier),
-                f"said_{player}": float(player_score.said),
+                f"predicted_{player}": float(player_score.predicted_class),
             }
-    return _judge_index(truth, judged.said, parts, _tie_note(prediction.value))
+    return _judge_index(truth, judged.predicted_class, parts, _tie_note(prediction.value))
 
 
 def _tie_note(shares: Sequence[float] | None) -> str:
@@ -175,13 +174,16 @@ def _choice_parts(truth: Truth, index: int) -> Parts:
     """Return the parts of a Choice, with those of the baselines."""
     assert isinstance(truth.truth, int) and isinstance(truth.space, Choice | Distribution)
     parts = {"classes": float(len(truth.space.options)), "truth": float(truth.truth)}
-    parts["said"] = float(index)
+    parts["predicted"] = float(index)
     if truth.family == "overcooked":
         parts |= _player_actions("truth", truth.truth)
-    for name, guess in truth.guesses.items():
+    for name, guess in truth.baseline_answers.items():
         if isinstance(guess, tuple):  # a probability for each option
             odds = brier_errors.score_row(truth.truth, guess)  # type: ignore[arg-type]
-            parts |= {f"guess.{name}": float(odds.said), f"guess.{name}.brier": odds.brier}
+            parts |= {
+                f"guess.{name}": float(odds.predicted_class),
+                f"guess.{name}.brier": odds.brier,
+            }
             parts[f"guess.{name}.brier_sq"] = odds.brier_sq
         elif isinstance(guess, int):
             parts[f"guess.{name}"] = float(guess)
@@ -224,7 +226,7 @@ def _judge_vector(truth: Truth, prediction: Prediction, rule: GradingRule) -> Ju
         row = action_errors.score_row(target, prediction.value, **limits, rule=rule, part=part)
         end = f".{name}" if name else ""
         parts |= {f"{field}{end}": getattr(row, field) for field in _ERROR_NAMES}
-    for name, guess in truth.guesses.items():
+    for name, guess in truth.baseline_answers.items():
         row = action_errors.score_row(target, guess, **limits, rule=rule)  # type: ignore[arg-type]
         parts |= {f"guess.{name}.mae": row.mae, f"guess.{name}.mse": row.mse}
     mae, base = parts["mae"], parts["base_mae"]
@@ -243,7 +245,7 @@ def _judge_text(truth: Truth, prediction: Prediction, rule: GradingRule) -> Judg
     exact = text_similarity.is_exact_match(target, prediction.value, rule)
     guesses = {
         f"guess.{name}": float(text_similarity.is_exact_match(target, str(guess), "paper"))
-        for name, guess in truth.guesses.items()
+        for name, guess in truth.baseline_answers.items()
     }
     why = (
         f"answered {str(prediction.value)[:_MAX_SHOWN_CHARS]!r}; right is "
@@ -287,7 +289,7 @@ def _judge_calls(
         parts[f"match.{at}"] = float(match)
         if recall is not None:
             parts[f"recall.{at}"] = recall
-    for name, guess in truth.guesses.items():
+    for name, guess in truth.baseline_answers.items():
         parts[f"guess.{name}"] = float(conversation_calls.is_guess_exact(truth, guess))
     refused = next((step for step in trajectory.steps if step.reply.stop == "refused"), None)
     if judged.exact and refused:  # the truth has no calls in that turn

@@ -114,7 +114,9 @@ class RowsWithBaselines:
 
     def complete_frame(self, frame: Frame) -> Frame:
         """Return one partial frame with all its parts."""
-        return replace(self.rows.complete_frame(frame), guesses=self.baseline_answers(frame))
+        return replace(
+            self.rows.complete_frame(frame), baseline_answers=self.baseline_answers(frame)
+        )
 
     def baseline_answers(self, frame: Frame) -> dict[str, Answer]:
         """Return the answer of each baseline to a frame, by name; the frame may be partial."""

@@ -55,7 +55,7 @@ class BaselineModel(Control):
         if self._baseline not in available:
             suggestion = suggest_names(self._baseline, available)
             raise UsageError(f"{task.suite} has no baseline {self._baseline!r}{suggestion}")
-        answer = truth.guesses.get(self._baseline)
+        answer = truth.baseline_answers.get(self._baseline)
         return PreparedReplies(() if answer is None else format_answer(truth, answer, task.tools))
 
 

@@ -28,7 +28,7 @@ FaultMaker: TypeAlias = Callable[[Truth], Any]
 def oracle_control(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     """Return the model that gives the truth, in the form that the task asks for."""
     if options:
-        raise UsageError("test/oracle takes no options here")
+        raise UsageError("control/oracle takes no options here")
     return _correct_player(task)
 
 

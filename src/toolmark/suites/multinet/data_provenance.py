@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolmark.official_bfcl import official_data as official
+from toolmark.official_bfcl import official_data
 from toolmark.runs.suite import SetExport
 from toolmark.suites.multinet.data_sources import data_sources
 from toolmark.suites.multinet.multinet_families import Family
@@ -16,7 +16,7 @@ def describe_data(family: Family, source: str) -> SetExport:
     origin = (
         _OVERCOOKED_2020_ORIGIN
         if family == "overcooked" and source != REAL_DATA
-        else data_sources()[family].origin.format(version=official.PACKAGE.version)
+        else data_sources()[family].origin.format(version=official_data.PACKAGE.version)
     )
     return SetExport(sources=(f"From {origin}.",), limits=(_CONTAMINATION_LIMIT, _LANGUAGE_LIMIT))
 
@@ -29,5 +29,5 @@ _SYNTHETIC_ORIGIN = (
 )
 _OVERCOOKED_2020_ORIGIN = (
     "MultiNet's rows of games that people played in 2020, which HumanCompatibleAI/overcooked_ai "
-    "holds (MIT); ids of people are not kept"
+    "holds (MIT); ids of people are not stored"
 )

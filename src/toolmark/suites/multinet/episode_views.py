@@ -36,7 +36,7 @@ _CSS = (
     ".line{stroke:currentColor;stroke-opacity:.25}.mean{stroke:currentColor;stroke-opacity:.6}"
     ".spot{fill:none;stroke:currentColor;stroke-opacity:.3}"
     ".right{fill:none;stroke:var(--good,#00704d);stroke-width:3}"
-    ".said{fill:var(--accent,#0a5a9c)}.on{fill:var(--card,#fff);font-weight:600}"
+    ".predicted{fill:var(--accent,#0a5a9c)}.on{fill:var(--card,#fff);font-weight:600}"
     ".bar{fill:var(--accent,#0a5a9c);fill-opacity:.75}"
 )
 _ACTION_POSITIONS = ((0, -1), (0, 1), (1, 0), (-1, 0), (0, 0), (1, 1))
@@ -64,7 +64,7 @@ def _picture_views(task: Task) -> Iterator[Drawing]:
     images = [part for part in parts if isinstance(part, Image)]
     for at, part in enumerate(images, 1):
         more = f", {at} of {len(images)}, oldest first" if len(images) > 1 else ""
-        yield Drawing(title=f"Picture{more}", svg="", over=part)
+        yield Drawing(title=f"Picture{more}", svg="", background=part)
 
 
 # --- tables -----------------------------------------------------------------------------
@@ -78,7 +78,9 @@ def _answer_table(truth: Truth, predictions: Mapping[str, Prediction]) -> Table:
             format_answer(truth, found.value) if found.value is not None else _invalid_text(found)
         )
         rows.append((name, label))
-    rows += [(f"baseline {name}", format_answer(truth, x)) for name, x in truth.guesses.items()]
+    rows += [
+        (f"baseline {name}", format_answer(truth, x)) for name, x in truth.baseline_answers.items()
+    ]
     shortened = tuple((name, text[:_MAX_ANSWER_CHARS]) for name, text in rows)
     note = "Synthetic: the row is a generated stand-in." if truth.source == "synthetic" else ""
     return Table(title="Truth and answer", head=("", "answer"), rows=shortened, note=note)
@@ -89,7 +91,7 @@ def _distinct_answers(predictions: Mapping[str, Prediction]) -> list[tuple[str, 
     (_, first), *others = predictions.items()
     if all(other == first for _, other in others):
         return [("answered", first)]
-    return [(f"answered ({rule} reading)", found) for rule, found in predictions.items()]
+    return [(f"answered ({rule} rule)", found) for rule, found in predictions.items()]
 
 
 def _invalid_text(found: Prediction) -> str:
@@ -102,7 +104,7 @@ def _vector_table(truth: Truth, predictions: Mapping[str, Prediction]) -> Table:
     found = _distinct_answers(predictions)
     columns: list[tuple[str, Any]] = [("right", truth.truth)]
     columns += [(name, each.value) for name, each in found]
-    columns += list(truth.guesses.items())
+    columns += list(truth.baseline_answers.items())
     rows = tuple(
         (name, *(None if each is None else format_short(float(each[at])) for _, each in columns))
         for at, name in enumerate(truth.space.names)
@@ -152,7 +154,7 @@ def _turn_table(truth: Truth, trajectory: Trajectory) -> Iterator[Table]:
         (at + 1, "\n".join(calls), answers[at].strip() if at < len(answers) else "not reached")
         for at, calls in enumerate(expected)
     )
-    yield Table(title="Calls by turn", head=("turn", "right", "said"), rows=rows)
+    yield Table(title="Calls by turn", head=("turn", "right", "predicted"), rows=rows)
 
 
 # --- drawings ---------------------------------------------------------------------------
@@ -217,7 +219,7 @@ def _draw_action(
     action: int, x: float, y: float, is_correct: bool, is_answered: bool
 ) -> Iterator[svg.Markup]:
     name = ACTION_NAMES[action]
-    kind = "said" if is_answered else "spot"
+    kind = "predicted" if is_answered else "spot"
     yield svg.element("circle", svg.element("title", name), cx=x, cy=y, r=17, class_=kind)
     if is_correct:
         yield svg.element("circle", cx=x, cy=y, r=20, class_="right")
@@ -298,10 +300,10 @@ def _draw_answer(value: float, x: float, y: float, low: float, high: float) -> I
     """Draw an answer; a value out of range is an arrow at the end."""
     title = svg.element("title", f"answered: {format_short(value)}")
     if low <= value <= high:
-        yield svg.element("circle", title, cx=x, cy=y, r=4, class_="said")
+        yield svg.element("circle", title, cx=x, cy=y, r=4, class_="predicted")
         return
     side = 7 if value > high else -7
-    yield svg.element("path", title, d=f"M{x:.1f} {y - 6:.1f}v12l{side} -6z", class_="said")
+    yield svg.element("path", title, d=f"M{x:.1f} {y - 6:.1f}v12l{side} -6z", class_="predicted")
 
 
 def _shorten(text: str, longest: int) -> str:

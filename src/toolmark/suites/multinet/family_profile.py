@@ -215,7 +215,7 @@ def _profile_table(
         title="Profile over the families",
         head=("model", *_mark_families(families, found)),
         rows=tuple(rows),
-        heat=len(families),
+        n_shaded_columns=len(families),
         note=" ".join(filter(None, note_parts)),
     )
 
@@ -325,7 +325,7 @@ def _above_baseline_table(families: Sequence[str], found: ColumnsByRow) -> Table
         head=("model", *_mark_families(families, found)),
         rows=rows,
         note="Each model against the baseline that did best on the very rows that it "
-        "was asked and knows no more than it was told, paired by row; in brackets 95 % intervals. "
+        "was asked and knows no more than it was given, paired by row; in brackets 95 % intervals. "
         "The best of several is chosen on these rows, which flatters it: it is a high bar. Of "
         "openx it is the training mean where none does better, 50 %.",
     )

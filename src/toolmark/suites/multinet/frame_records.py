@@ -85,8 +85,9 @@ class Frame(Record, frozen=True, kw_only=True):
     `group` is the episode, game, conversation or sub-set of the row. `step` counts from 0 within
     the group. `fields` are the row's named texts, which the prompt combines. `turns` are the user's
     messages by turn, if there is more than one. `truth` has the form that the space defines: an
-    index, a vector, a text, or calls by turn. `guesses` are the baselines' answers for this row, by
-    name; readers leave them empty. `slices` are levels for reports: layout, sub-set, question type.
+    index, a vector, a text, or calls by turn. `baseline_answers` are the baselines' answers for
+    this row, by name; readers leave them empty. `slices` are levels for reports: layout, sub-set,
+    question type.
     """
 
     id: str
@@ -98,7 +99,7 @@ class Frame(Record, frozen=True, kw_only=True):
     step: int = 0
     fields: dict[str, str] = {}
     turns: tuple[str, ...] = ()
-    guesses: dict[str, Answer] = {}
+    baseline_answers: dict[str, Answer] = {}
     slices: dict[str, str] = {}
 
 
@@ -117,7 +118,7 @@ class Truth(Record, frozen=True, kw_only=True):
     truth: Answer
     group: str
     step: int = 0
-    guesses: dict[str, Answer] = {}
+    baseline_answers: dict[str, Answer] = {}
     parameters: dict[str, tuple[str, ...]] = {}
     similarity: str = ""
     failed: str = ""

@@ -32,7 +32,7 @@ BASELINES_BY_FAMILY: Mapping[Family, tuple[str, ...]] = {
 
 _DEFAULT_SETTINGS: Mapping[str, str] = {
     "mode": "action", "history": "0", "frames": "1", "pictures": "true", "subset": '["all"]',
-    "morphology": '["all"]', "similarity": "auto", "dialect": "native",
+    "morphology": '["all"]', "similarity": "auto", "tool_format": "native",
 }  # fmt: skip
 _DEFAULT_DATA: Mapping[str, str] = {"bfcl": "official", "overcooked": "real"}
 

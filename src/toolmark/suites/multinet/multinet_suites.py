@@ -16,8 +16,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Result, Text, Tool
 from toolmark.environments import no_op_environment
 from toolmark.formats.native_format import NATIVE_FORMAT
-from toolmark.official_bfcl import multi_turn_tasks
-from toolmark.official_bfcl import official_data as official
+from toolmark.official_bfcl import multi_turn_tasks, official_data
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
     EnvironmentSource,
@@ -36,9 +35,9 @@ from toolmark.suites.multinet import (
     multinet_families,
     paper_comparison,
     report_tables,
+    row_sources,
     task_making,
 )
-from toolmark.suites.multinet import row_sources as sources
 from toolmark.suites.multinet.frame_records import Form, Frame, Rows
 from toolmark.suites.multinet.multinet_families import Family
 from toolmark.suites.multinet.parameters import (
@@ -92,7 +91,7 @@ class InvolvedFunctions:
 
 def piqa(parameters: PiqaParameters) -> Suite:
     """Return the suite of PIQA: two solutions of a physical task."""
-    options = sources.sample_option(parameters.sample, parameters.data)
+    options = row_sources.sample_option(parameters.sample, parameters.data)
     return _build_suite("piqa", parameters, options=options)
 
 
@@ -108,7 +107,7 @@ def robovqa(parameters: RobovqaParameters) -> Suite:
 
 def odinw(parameters: OdinwParameters) -> Suite:
     """Return the suite of ODinW: the class of an object in a picture."""
-    return _build_suite("odinw", parameters, options=sources.subset_option(parameters.subset))
+    return _build_suite("odinw", parameters, options=row_sources.subset_option(parameters.subset))
 
 
 def bfcl(parameters: BfclParameters) -> Suite:
@@ -116,8 +115,8 @@ def bfcl(parameters: BfclParameters) -> Suite:
     return _build_suite(
         "bfcl",
         parameters,
-        options=sources.sample_option(parameters.sample, parameters.data),
-        functions=InvolvedFunctions(official.fetch_wheel()),
+        options=row_sources.sample_option(parameters.sample, parameters.data),
+        functions=InvolvedFunctions(official_data.fetch_wheel()),
     )
 
 
@@ -133,7 +132,7 @@ def overcooked(parameters: OvercookedParameters) -> Suite:
 
 def openx(parameters: OpenxParameters) -> Suite:
     """Return the suite of Open X-Embodiment: a robot's next action as a vector."""
-    names = sources.select_morphologies(parameters.data, parameters.morphology)
+    names = row_sources.select_morphologies(parameters.data, parameters.morphology)
     row_sets = tuple({"morphology": name} for name in names)
     return _build_suite("openx", parameters, row_sets, options={"history": parameters.history})
 
@@ -155,8 +154,8 @@ def _build_suite(
     if isinstance(parameters, EncodedPictureParameters | BfclParameters):
         similarity = parameters.similarity
     answer_scoring.check_encoder(similarity)
-    seed = sources.resolve_seed(source, parameters.seed)
-    rows = sources.load_rows(family, source, seed, parameters.items, row_sets, options)
+    seed = row_sources.resolve_seed(source, parameters.seed)
+    rows = row_sources.load_rows(family, source, seed, parameters.items, row_sets, options)
     with_pictures = isinstance(parameters, PictureParameters) and parameters.pictures
     media = MediaStore(files.cache_folder() / "media")
     recorded = {} if source == SYNTHETIC_DATA else {"seed": seed}
@@ -183,7 +182,7 @@ def _build_suite(
         maker=_task_maker(rows, str(media.folder), source) if with_pictures else TaskMaker(),
         provenance=Provenance(
             seed=seed,
-            hashes=sources.combine_hashes(rows),
+            hashes=row_sources.combine_hashes(rows),
             notes=(*rows.notes, *filter(None, [answer_scoring.missing_encoder_note(similarity)])),
             media=media,
             export=data_provenance.describe_data(family, source),

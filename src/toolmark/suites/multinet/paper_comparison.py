@@ -85,11 +85,11 @@ _OTHER_ROWS_NOTE = (
     "The paper's models were asked other rows with other prompts: read theirs as orientation, not "
     "as a comparison."
 )
-_TABLE_TITLE = "Beside the paper's models"
+_TABLE_TITLE = "Next to the paper's models"
 _REFERENCE_RULE = "reference"
 _NO_FIGURES_NOTE = "The paper has no figures of these rows."
 _LAX_RULE_NOTE = (
-    " Probabilities are read as the code of the paper's runs read them, in the reference reading."
+    " Probabilities are read as the code of the paper's runs read them, in the reference rule."
 )
 
 
@@ -222,7 +222,7 @@ def _brier_table(runs: Mapping[str, Columns]) -> Iterator[Table]:
                 run,
                 *(
                     number_format.format_estimate(
-                        replace(estimate_part_average(rows, part), share=False)
+                        replace(estimate_part_average(rows, part), is_share=False)
                     )
                     for part in GPT5_BRIERS
                 ),
@@ -259,7 +259,15 @@ def _odinw_table(runs: Mapping[str, Columns]) -> list[Table]:
     who = (*found, "GPT-5 (paper)")
     head = ("sub-set", *(f"{name}: {what}" for what in ("exact", "macro F1") for name in who))
     note = f"The mean is over those of these sub-sets that every column has. {_OTHER_ROWS_NOTE}"
-    return [Table(title=_TABLE_TITLE, head=head, rows=tuple(rows), heat=len(head) - 1, note=note)]
+    return [
+        Table(
+            title=_TABLE_TITLE,
+            head=head,
+            rows=tuple(rows),
+            n_shaded_columns=len(head) - 1,
+            note=note,
+        )
+    ]
 
 
 def shared_subsets(runs: Iterable[Columns]) -> list[str]:
@@ -299,8 +307,8 @@ def _openx_table(runs: Mapping[str, Columns]) -> list[Table]:
     )
     head = ("run", *(f"{name}: {what}" for name in names for what in ("RelMAE", "RelMSE")))
     note = (
-        "Reference reading: an invalid row costs the whole range of the actions. Less is better, "
-        "1 is the training mean; the paper's rows are held to the mean of its test rows. "
+        "Reference rule: an invalid row costs the whole range of the actions. Less is better, "
+        "1 is the training mean; the paper's rows are compared with the mean of its test rows. "
         f"{_OTHER_ROWS_NOTE}"
     )
     return [Table(title=_TABLE_TITLE, head=head, rows=rows, note=note)] if names else []

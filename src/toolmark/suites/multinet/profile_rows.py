@@ -27,7 +27,7 @@ class _ProfileRow(NamedTuple):
 
     model: str
     form: str
-    apart: str = ""
+    distinguishing_settings: str = ""
 
 
 def select_runs(runs: Sequence[ComparedRun]) -> tuple[ColumnsByRow, list[str]]:
@@ -102,7 +102,9 @@ def _rows_of_form(columns: Columns, form: str) -> Columns:
 
 
 def _newest_run_note(row: _ProfileRow, family: str, n: int) -> str:
-    name = f"{row.model} ({row.apart})" if row.apart else row.model
+    name = (
+        f"{row.model} ({row.distinguishing_settings})" if row.distinguishing_settings else row.model
+    )
     return f"{name} on {family}: the newest of {n} runs."
 
 
@@ -114,10 +116,13 @@ def _label_rows(
     Models are in the order of their runs, each with its default settings first.
     """
     several_forms = len({row.form for row in columns_by_row}) > 1
-    rows = sorted(columns_by_row, key=lambda row: (models.index(row.model), row.apart, row.form))
+    rows = sorted(
+        columns_by_row,
+        key=lambda row: (models.index(row.model), row.distinguishing_settings, row.form),
+    )
     labelled: dict[str, dict[str, Columns]] = {}
     for row in rows:
         form_note = f", by {row.form}" if several_forms else ""
-        apart_note = f" ({row.apart})" if row.apart else ""
+        apart_note = f" ({row.distinguishing_settings})" if row.distinguishing_settings else ""
         labelled[f"{row.model}{form_note}{apart_note}"] = columns_by_row[row]
     return labelled

@@ -26,7 +26,7 @@ Split: TypeAlias = Literal["train", "test"]
 
 EVALUATED_FOLDERS = ("public", "test")
 TRAIN_FOLDER = "train"
-SIBLING_TRAIN_NOTE = "the training split is the folder train beside the one that was named"
+SIBLING_TRAIN_NOTE = "the training split is the folder train next to the one that was named"
 _MAX_FILE_BYTES = 2**28  # limit for a file of rows
 _MAX_LISTED_FAULTS = 20  # bad rows listed in one error
 _MAX_SHOWN_CHARS = 200
@@ -38,9 +38,9 @@ class RowFaults:
     def __init__(self) -> None:
         self._messages: list[str] = []
 
-    def add(self, where: str, why: str) -> None:
+    def add(self, where: str, reason: str) -> None:
         """Add one bad row."""
-        self._messages.append(f"  {where}: {why[:_MAX_SHOWN_CHARS]}")
+        self._messages.append(f"  {where}: {reason[:_MAX_SHOWN_CHARS]}")
 
     def raise_if_any(self, path: Path) -> None:
         """Raise DataError if there are any: the first twenty, then a count."""

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from toolmark.core.records import Chart, Table
 from toolmark.statistics.class_formulas import MacroF1
 from toolmark.statistics.metric_formulas import (
-    AverageOfPart,
     EqualShare,
     Formula,
     Mean,
@@ -28,6 +27,7 @@ from toolmark.statistics.metric_formulas import (
     Metric,
     RelativeError,
     RowFilter,
+    UnboundedMean,
 )
 from toolmark.statistics.score_columns import Columns, ordered_levels
 from toolmark.suites.multinet.tables import (
@@ -64,7 +64,7 @@ def build_metrics(columns: Columns) -> Sequence[Metric]:
     if len(asked_forms) < 2:
         form = next(iter(asked_forms), "")
         return [
-            replace(each, beside=_label_with_form(each, form))
+            replace(each, title_in_whole=_label_with_form(each, form))
             for each in _metrics_over(columns, columns)
         ]
     headline = _metrics_over(columns, columns)[0]
@@ -78,7 +78,7 @@ def build_metrics(columns: Columns) -> Sequence[Metric]:
         for row in each
         for form, metric in zip(found, row, strict=True)
     ]
-    return [replace(headline, told=f"{headline.told}, both forms"), *parts]
+    return [replace(headline, title=f"{headline.title}, both forms"), *parts]
 
 
 def _metrics_over(columns: Columns, part: Columns) -> list[Metric]:
@@ -99,9 +99,9 @@ def _metrics_over(columns: Columns, part: Columns) -> list[Metric]:
 
 
 def _restrict_to_form(form: str, metric: Metric) -> Metric:
-    rows = (RowFilter(column="axes.form", values=(form,)), *metric.rows)
+    rows = (RowFilter(column="axes.form", values=(form,)), *metric.filters)
     return replace(
-        metric, name=f"{metric.name}_{form}", told=_label_with_form(metric, form), rows=rows
+        metric, name=f"{metric.name}_{form}", title=_label_with_form(metric, form), filters=rows
     )
 
 
@@ -111,7 +111,7 @@ def present_forms(columns: Columns) -> list[str]:
 
 
 def _label_with_form(metric: Metric, form: str) -> str:
-    return f"{metric.told}, by {form}" if form else metric.told
+    return f"{metric.title}, by {form}" if form else metric.title
 
 
 def macro_f1_metric(columns: Columns) -> Metric:
@@ -127,7 +127,7 @@ def macro_f1_metric(columns: Columns) -> Metric:
     )
     return Metric(
         "macro_f1",
-        MacroF1(otherwise=n, split=by_category, word=category_word),
+        MacroF1(default_n_classes=n, by_category=by_category, categories_label=category_word),
         "macro F1",
         "answers",
     )
@@ -136,30 +136,38 @@ def macro_f1_metric(columns: Columns) -> Metric:
 def _vector_error_metrics(columns: Columns, part: str) -> Iterator[Metric]:
     """Yield the errors of vectors by category, because categories have no common unit."""
     errors: tuple[tuple[str, str, Formula], ...] = (
-        ("mae", "MAE", AverageOfPart(part="mae")),
+        ("mae", "MAE", UnboundedMean(part="mae")),
         ("rel_mae", "RelMAE", RelativeError(part="mae")),
         ("rel_mse", "RelMSE", RelativeError(part="mse")),
     )
     for name, label, formula in errors:
-        mean = MeanOverCategories(formula=formula, word=score_columns.category_plural(columns))
-        yield Metric(name, mean, label, "answers", part=part if name == "mae" else "")
+        mean = MeanOverCategories(
+            formula=formula, categories_label=score_columns.category_plural(columns)
+        )
+        yield Metric(name, mean, label, "answers", compared_part=part if name == "mae" else "")
 
 
 def _average_metric(name: str, label: str) -> Metric:
-    return Metric(name, AverageOfPart(part=name), label, "answers", part=name)
+    return Metric(name, UnboundedMean(part=name), label, "answers", compared_part=name)
 
 
 _EXACT_METRIC = Metric("exact", Mean(), "exact match", "answers")
-_VALID_METRIC = Metric("valid", Mean(part="valid"), "valid answers", "answers", part="valid")
+_VALID_METRIC = Metric(
+    "valid", Mean(part="valid"), "valid answers", "answers", compared_part="valid"
+)
 _VALIDITY_METRICS = (
     _VALID_METRIC,
     Metric("exact_of_valid", Mean(), "exact match of valid answers", "answers", (_VALID_ONLY,)),
 )
 _PLAYER_METRICS = tuple(
-    Metric(f"player_{i}", EqualShare(part=f"truth_{i}", other=f"said_{i}"), f"action of player {i}",
-           "answers")
+    Metric(
+        f"player_{i}",
+        EqualShare(part=f"truth_{i}", other_part=f"predicted_{i}"),
+        f"action of player {i}",
+        "answers",
+    )
     for i in (0, 1)
-)  # fmt: skip
+)
 _SIMILARITY_METRIC = _average_metric("similarity", "similarity (cosine)")
 _CLOSER_METRIC = Metric(
     "closer", Mean(), f"closer than the training mean ({score_columns.EVEN_NOTE})", "answers"
@@ -168,7 +176,9 @@ _BRIER_METRICS = (
     _average_metric("brier", "Brier, linear"),
     _average_metric("brier_sq", "Brier, quadratic"),
 )
-_STRUCTURE_METRIC = Metric("ast", Mean(part="ast"), "equal by structure", "answers", part="ast")
+_STRUCTURE_METRIC = Metric(
+    "ast", Mean(part="ast"), "equal by structure", "answers", compared_part="ast"
+)
 _METRICS_BY_KIND: Mapping[AnswerKind, tuple[Metric, ...]] = {
     "odds": (_EXACT_METRIC, *_VALIDITY_METRICS, *_BRIER_METRICS),
     "calls": (_EXACT_METRIC, *_VALIDITY_METRICS, _STRUCTURE_METRIC),

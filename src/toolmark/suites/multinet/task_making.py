@@ -86,7 +86,7 @@ class TaskList:
             tools=answer_tools.answer_tools(frame, functions) if form == "tool" else (),
             reference=msgspec.to_builtins(self._build_truth(frame, form, functions)),
             axes=self._build_axes(frame, form),
-            limits=Limits(single=True),
+            limits=Limits(single_reply=True),
             seed=self.seed,
         )
 
@@ -95,7 +95,7 @@ class TaskList:
         if self.rows.clustered:
             axes["group"] = frame.group
         if "history" in frame.fields:
-            axes["history"] = "told"
+            axes["history"] = "given"
         if frame.family in _FAMILIES_WITH_SHARED_OPTIONS and isinstance(
             frame.space, Choice | Distribution
         ):

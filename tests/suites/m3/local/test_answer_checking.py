@@ -115,16 +115,16 @@ def test_the_answer_of_every_task_is_right_and_that_of_another_is_not(
 ) -> None:
     item, other = make_item(template, seed), make_item(template, seed + 1)
     assert _faults(item, item) == []
-    assert set(item.answer) == set(other.answer) or _faults(item, other)
-    both = f"Answer: {', '.join((*item.answer, *item.rivals, *other.answer))}"
-    assert set(item.answer) >= set(other.answer) or answer_checking.check_answer(
-        both, item.answer, item.rivals
+    assert set(item.answer_parts) == set(other.answer_parts) or _faults(item, other)
+    both = f"Answer: {', '.join((*item.answer_parts, *item.wrong_values, *other.answer_parts))}"
+    assert set(item.answer_parts) >= set(other.answer_parts) or answer_checking.check_answer(
+        both, item.answer_parts, item.wrong_values
     )
 
 
 def _faults(item: TaskItem, said: TaskItem) -> list[str]:
     return answer_checking.check_answer(
-        f"Answer: {', '.join(said.answer)}", item.answer, item.rivals
+        f"Answer: {', '.join(said.answer_parts)}", item.answer_parts, item.wrong_values
     )
 
 
@@ -137,7 +137,7 @@ def test_a_number_is_right_where_it_is_the_same(wanted: int, said: int) -> None:
 @given(st.text(max_size=60))
 def test_no_text_breaks_it(said: str) -> None:
     for item in (make_item(template, 1) for template in TEMPLATES):
-        answer_checking.check_answer(said, item.answer, item.rivals)
+        answer_checking.check_answer(said, item.answer_parts, item.wrong_values)
 
 
 def test_long_replies_are_not_read_as_answers() -> None:

@@ -58,9 +58,9 @@ def test_the_box_to_cut_out_is_alone_in_its_colour(seed: int) -> None:
         assert inside.stddev == [0, 0, 0]
         colours[name] = tuple(inside.mean)
     often = Counter(colours.values())
-    assert [name for name in boxes if often[colours[name]] == 1] == list(item.answer)
-    assert item.expects["cut.png"]["size"] == list(boxes[item.answer[0]][2:])
-    assert item.expects["cut.png"]["mean"] == list(colours[item.answer[0]])
+    assert [name for name in boxes if often[colours[name]] == 1] == list(item.answer_parts)
+    assert item.expected_state["cut.png"]["size"] == list(boxes[item.answer_parts[0]][2:])
+    assert item.expected_state["cut.png"]["mean"] == list(colours[item.answer_parts[0]])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -81,16 +81,18 @@ def test_nobody_can_doubt_which_box_is_the_largest_and_which_the_smallest(seed: 
         assert len(sizes) == 5
         assert sizes[0] * 2 < sizes[1] and sizes[-2] * 1.7 < sizes[-1]
         if template is darkroom_tasks.prints:
-            assert item.answer == (by_area[-1][0], by_area[0][0])
+            assert item.answer_parts == (by_area[-1][0], by_area[0][0])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_print_follows_the_two_lists(seed: int) -> None:
     item = make_item(darkroom_tasks.prints, seed)
-    largest, smallest = item.answer
-    assert item.expects["print.png"]["size"] == [int(n) for n in table(item, "sizes.csv")[largest]]
+    largest, smallest = item.answer_parts
+    assert item.expected_state["print.png"]["size"] == [
+        int(n) for n in table(item, "sizes.csv")[largest]
+    ]
     (look,) = table(item, "looks.csv")[smallest]
-    proof = item.expects["proof.png"]
+    proof = item.expected_state["proof.png"]
     assert proof.get("grey", False) is (look == "black and white")
     if look == "negative":
         mean = ImageStat.Stat(seen(item.picture)).mean
@@ -98,14 +100,16 @@ def test_a_print_follows_the_two_lists(seed: int) -> None:
 
 
 def test_both_looks_are_asked_for() -> None:
-    greys = ["grey" in make_item(darkroom_tasks.prints, s).expects["proof.png"] for s in range(20)]
+    greys = [
+        "grey" in make_item(darkroom_tasks.prints, s).expected_state["proof.png"] for s in range(20)
+    ]
     assert set(greys) == {True, False}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_card_holds_the_two_paints_and_white_between_them(seed: int) -> None:
     item = make_item(darkroom_tasks.samples, seed)
-    left, right, card = (item.expects[f"{name}.png"] for name in ("left", "right", "card"))
+    left, right, card = (item.expected_state[f"{name}.png"] for name in ("left", "right", "card"))
     drawn = Image.new("RGB", tuple(card["size"]), "white")
     drawn.paste(tuple(map(round, shade(left))), (0, 0, *left["size"]))
     start = card["size"][0] - right["size"][0]
@@ -127,25 +131,27 @@ def saved(folder: Path, item: TaskItem, made: Mapping[str, Image.Image]) -> list
     """Return what is wrong with pictures of these names."""
     for name, image in made.items():
         image.save(folder / name)
-    return workspace_state.find_differences(item.expects, workspace_state.take_snapshot(folder))
+    return workspace_state.find_differences(
+        item.expected_state, workspace_state.take_snapshot(folder)
+    )
 
 
 def blank(item: TaskItem, name: str, colour: str) -> Image.Image:
-    mode = "L" if item.expects[name].get("grey") else "RGB"
-    return Image.new(mode, tuple(item.expects[name]["size"]), colour)
+    mode = "L" if item.expected_state[name].get("grey") else "RGB"
+    return Image.new(mode, tuple(item.expected_state[name]["size"]), colour)
 
 
 def done(item: TaskItem) -> dict[str, Image.Image]:
     """Return the pictures that are asked for, made without the servers."""
-    shown, sizes = seen(item.picture), {n: tuple(e["size"]) for n, e in item.expects.items()}
+    shown, sizes = seen(item.picture), {n: tuple(e["size"]) for n, e in item.expected_state.items()}
     if item.template == "cutout":
-        left, top, wide, high = map(int, table(item, "boxes.csv")[item.answer[0]])
+        left, top, wide, high = map(int, table(item, "boxes.csv")[item.answer_parts[0]])
         cut = shown.crop((left, top, left + wide, top + high))
         return {"cut.png": cut, "grey.png": cut.convert("L"),
                 "small.png": cut.resize(sizes["small.png"])}  # fmt: skip
     if item.template == "scans":
         return {"copy.png": shown.resize(sizes["copy.png"])}
-    (look,) = table(item, "looks.csv")[item.answer[1]]
+    (look,) = table(item, "looks.csv")[item.answer_parts[1]]
     proof = ImageOps.invert(shown) if look == "negative" else shown.convert("L")
     return {"print.png": shown.resize(sizes["print.png"]), "proof.png": proof}
 
@@ -167,7 +173,7 @@ def test_right_pictures_pass_and_blank_ones_do_not(seed: int, tmp_path: Path) ->
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_card_with_its_sides_changed_does_not_pass(seed: int, tmp_path: Path) -> None:
     item = make_item(darkroom_tasks.samples, seed)
-    left, right, card = (item.expects[f"{name}.png"] for name in ("left", "right", "card"))
+    left, right, card = (item.expected_state[f"{name}.png"] for name in ("left", "right", "card"))
     one, two = (
         Image.new("RGB", tuple(side["size"]), tuple(side["tiles"]["near"][0]))
         for side in (left, right)

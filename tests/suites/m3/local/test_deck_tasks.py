@@ -30,7 +30,7 @@ def before(item: TaskItem) -> list[list[str]]:
 def test_one_slide_changes_or_comes(template: Template, seed: int) -> None:
     item = make_item(template, seed)
     old = before(item)
-    ((_, wanted),) = item.expects.items()
+    ((_, wanted),) = item.expected_state.items()
     new = wanted["slides"]
     same = sum(one == other for one, other in zip(old, new, strict=False))
     assert same == len(new) - 1
@@ -40,9 +40,9 @@ def test_one_slide_changes_or_comes(template: Template, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_the_change_has_a_sign_and_one_decimal(seed: int) -> None:
     item = make_item(deck_tasks.growth, seed)
-    line = item.expects["review.pptx"]["slides"][-1][1].splitlines()[0]
+    line = item.expected_state["review.pptx"]["slides"][-1][1].splitlines()[0]
     assert re.fullmatch(r"Change: [+-]\d+\.\d %", line)
-    assert item.answer[0] in line
+    assert item.answer_parts[0] in line
 
 
 def test_only_the_very_picture_at_its_width_is_the_exhibit(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_only_the_very_picture_at_its_width_is_the_exhibit(tmp_path: Path) -> No
 
     def wrong(picture: bytes, wide: float) -> list[str]:
         made = Presentation(io.BytesIO(item.files["atlas.pptx"]))
-        wanted = item.expects["atlas.pptx"]
+        wanted = item.expected_state["atlas.pptx"]
         for slide, texts, placed in zip(
             made.slides, wanted["slides"], wanted["placed"], strict=True
         ):
@@ -61,7 +61,7 @@ def test_only_the_very_picture_at_its_width_is_the_exhibit(tmp_path: Path) -> No
                 slide.shapes.add_picture(io.BytesIO(picture), 0, 0, width=Inches(wide))
         made.save(str(tmp_path / "atlas.pptx"))
         return workspace_state.find_differences(
-            item.expects, workspace_state.take_snapshot(tmp_path)
+            item.expected_state, workspace_state.take_snapshot(tmp_path)
         )
 
     assert wrong(item.picture, 4) == []

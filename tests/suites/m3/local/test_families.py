@@ -87,7 +87,7 @@ async def play(
 
 
 def differences(task: Task, found: Mapping[str, Any]) -> list[str]:
-    return workspace_state.find_differences(task.reference["expects"], found)
+    return workspace_state.find_differences(task.reference["expected_state"], found)
 
 
 # --- with the servers -------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_a_task_takes_several_steps_with_several_tools(family: str, template: Te
         assert item.template == template.__name__
         assert len(item.steps) >= 2
         assert len({name for step in item.steps for name, _ in step}) >= 2
-        assert item.expects
+        assert item.expected_state
 
 
 @pytest.mark.parametrize(("family", "template"), CASES)
@@ -213,7 +213,7 @@ def test_a_question_names_no_tool_and_tells_no_answer(family: str, template: Tem
     for item in items(template):
         tools = {name.partition("/")[2] for step in item.steps for name, _ in step}
         assert not [name for name in tools if name in item.question]
-        assert not [text for text in item.answer if text in item.question.split()]
+        assert not [text for text in item.answer_parts if text in item.question.split()]
 
 
 @pytest.mark.parametrize(("family", "template"), CASES)

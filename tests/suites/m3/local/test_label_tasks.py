@@ -35,9 +35,9 @@ def test_the_code_is_read_and_looked_up(
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_lent_was_in_and_its_loan_comes_last(seed: int) -> None:
     item = label_tasks.lend(random.Random(seed))
-    rows = item.expects["data.db"]["tables"]["loans"]["rows"]
+    rows = item.expected_state["data.db"]["tables"]["loans"]["rows"]
     assert [row[0] for row in rows] == sorted({row[0] for row in rows})
-    assert str(rows[-1][0]) == item.answer[1]
+    assert str(rows[-1][0]) == item.answer_parts[1]
     assert rows[-1][3] > max(row[3] for row in rows[:-1])
 
 
@@ -58,6 +58,8 @@ def test_a_table_of_other_columns_is_not_the_one_asked_for(
             link.execute(named)
         link.commit()
     assert (
-        workspace_state.find_differences(item.expects, workspace_state.take_snapshot(tmp_path))
+        workspace_state.find_differences(
+            item.expected_state, workspace_state.take_snapshot(tmp_path)
+        )
         == []
     ) is right

@@ -43,7 +43,7 @@ def test_net_and_tax_are_those_of_the_receipt(seed: int) -> None:
     (row,) = write["rows"]
     assert row[3] == float(gross)
     assert abs(row[4] * (1 + int(rate) / 100) - row[3]) < 0.01
-    assert item.answer[1] == f"{row[4]:.2f}"
+    assert item.answer_parts[1] == f"{row[4]:.2f}"
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -51,5 +51,5 @@ def test_parts_make_up_the_bill_and_its_tip(seed: int) -> None:
     item = ledger_tasks.share(random.Random(seed))
     rows = item.steps[2][0][1]["rows"][1:]
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
-    assert max(rows, key=lambda row: row[1])[0] == item.answer[0]
+    assert max(rows, key=lambda row: row[1])[0] == item.answer_parts[0]
     assert len({row[1] for row in rows}) == 3

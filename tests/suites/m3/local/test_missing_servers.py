@@ -26,7 +26,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_without_any_server_nothing_is_begun(toolmark: Command, tmp_path: Path) -> None:
-    words = ("run", "m3-local", "-m", "test/null", *FEW, "--log-dir", tmp_path / "runs")
+    words = ("run", "m3-local", "-m", "control/null", *FEW, "--log-dir", tmp_path / "runs")
     said = toolmark(*words)
     assert said.code == 2
     assert f"no task can be run: {FETCH} (" in said.err
@@ -53,7 +53,7 @@ def test_a_server_that_some_tasks_do_without_costs_the_others_alone(
         "_is_ready",
         lambda one, folder: one.name != "sqlite" and ready(one, folder),
     )
-    said = toolmark("run", "m3-local", "-m", "test/null", *FEW, "--log-dir", tmp_path, "--json")
+    said = toolmark("run", "m3-local", "-m", "control/null", *FEW, "--log-dir", tmp_path, "--json")
     assert said.code == 3, said.err
     run = Run(Path(said.json["run_dir"]))
     lost = {attempt.task: attempt.failure.message for attempt in run.attempts()}
@@ -62,7 +62,7 @@ def test_a_server_that_some_tasks_do_without_costs_the_others_alone(
     assert all("sqlite" in task.reference["servers"] for task in map(run.task, lost))
     told = toolmark("show", run.path).text
     assert told.count(FETCH) == len(lost)
-    told = toolmark("run", "m3-local", "-m", "test/null", *FEW, "--log-dir", tmp_path).text
+    told = toolmark("run", "m3-local", "-m", "control/null", *FEW, "--log-dir", tmp_path).text
     assert FETCH in told and f": toolmark show {run.path} " in told
 
 

@@ -24,7 +24,7 @@ def lines(item: TaskItem) -> list[dict[str, Any]]:
     """Return the graph as it must be, observations as plain lists."""
     return [
         {**one, "observations": one["observations"]["unordered"]}
-        for one in item.expects[GRAPH_FILE]["json"]["unordered"]
+        for one in item.expected_state[GRAPH_FILE]["json"]["unordered"]
     ]
 
 
@@ -43,7 +43,7 @@ def test_what_is_looked_for_is_found_in_one_place(seed: int) -> None:
         item = template(random.Random(seed))
         (query,) = queries(item)
         (found,) = holding(item, query)
-        assert found in item.answer
+        assert found in item.answer_parts
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -52,7 +52,7 @@ def test_a_change_of_a_customer_leaves_the_others_alone(seed: int) -> None:
     before, after = graph(item), lines(item)
     pairs = zip(before, after, strict=True)
     ((old, new),) = [pair for pair in pairs if pair[0] != pair[1]]
-    assert old["name"] == new["name"] == item.answer[0]
+    assert old["name"] == new["name"] == item.answer_parts[0]
     gone, come = (set(one["observations"]) for one in (old, new))
     assert [text[:7] for text in (*(gone - come), *(come - gone))] == ["phone: ", "phone: "]
 
@@ -60,8 +60,8 @@ def test_a_change_of_a_customer_leaves_the_others_alone(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_where_the_new_number_stands_is_left_open_but_not_what_else_is_there(seed: int) -> None:
     item = note_tasks.change(random.Random(seed))
-    wanted = {GRAPH_FILE: item.expects[GRAPH_FILE]}
-    told, name = lines(item), item.answer[0]
+    wanted = {GRAPH_FILE: item.expected_state[GRAPH_FILE]}
+    told, name = lines(item), item.answer_parts[0]
     (place,) = (at for at, one in enumerate(told) if one["name"] == name)
     number, plan, phone = told[place]["observations"]
 
@@ -83,8 +83,10 @@ def test_where_the_new_number_stands_is_left_open_but_not_what_else_is_there(see
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_letter_has_no_gap_left(seed: int) -> None:
     item = note_tasks.change(random.Random(seed))
-    (letter,) = [held["text"]["contains"][0] for held in item.expects.values() if "text" in held]
-    assert item.answer[0] in letter
+    (letter,) = [
+        held["text"]["contains"][0] for held in item.expected_state.values() if "text" in held
+    ]
+    assert item.answer_parts[0] in letter
     assert "NAME" not in letter and "PHONE" not in letter
 
 

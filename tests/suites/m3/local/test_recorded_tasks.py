@@ -19,7 +19,7 @@ def play(folder: Path, name: str, **words: Any) -> Run:
         "m3-local", family=("clock",), instances=1, cassette=str(folder / "tape.jsonl"), **words
     )
     id = next(iter(suite)).id
-    return tm.run(suite, "test/oracle", ids=(id,), log_dir=folder / name)
+    return tm.run(suite, "control/oracle", ids=(id,), log_dir=folder / name)
 
 
 @pytest.mark.usefixtures("installed")

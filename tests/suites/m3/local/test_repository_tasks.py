@@ -24,7 +24,7 @@ def head(item: TaskItem) -> dict[str, str]:
 
 
 def touched(item: TaskItem) -> set[str]:
-    before, after = head(item), item.expects[REPOSITORY_FOLDER]["files"]
+    before, after = head(item), item.expected_state[REPOSITORY_FOLDER]["files"]
     assert before.keys() == after.keys()
     return {path for path in before if before[path] != after[path]}
 
@@ -38,10 +38,10 @@ def lines(one: str, other: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_ticket_changes_what_its_file_asks_for_and_no_more(seed: int) -> None:
     item = repository_tasks.ticket(random.Random(seed))
-    number = item.expects[REPOSITORY_FOLDER]["log"][0]
+    number = item.expected_state[REPOSITORY_FOLDER]["log"][0]
     said = item.files[f"tickets/{number}.md"].decode()
     asked = re.findall(r"In `(.+)`, `(.+)` is to be (\d+)", said)
-    after = item.expects[REPOSITORY_FOLDER]["files"]
+    after = item.expected_state[REPOSITORY_FOLDER]["files"]
     assert {path for path, *_ in asked} == touched(item)
     for path, key, value in asked:
         assert [new for _, new in lines(head(item)[path], after[path])] == [f"{key} = {value}"]
@@ -63,10 +63,10 @@ def test_every_part_of_a_version_is_raised_and_those_after_it_are_zero() -> None
     for seed in range(30):
         item = repository_tasks.release(random.Random(seed))
         old = [int(n) for n in re.findall(r"\d+", head(item)["VERSION"])]
-        new = [int(n) for n in item.answer[0].split(".")]
+        new = [int(n) for n in item.answer_parts[0].split(".")]
         kind = next(place for place in range(3) if old[place] != new[place])
         assert new == [*old[:kind], old[kind] + 1, 0, 0][:3]
-        assert item.expects[REPOSITORY_FOLDER]["branch"] == f"release/{item.answer[0]}"
+        assert item.expected_state[REPOSITORY_FOLDER]["branch"] == f"release/{item.answer_parts[0]}"
         kinds.add(kind)
     assert kinds == {0, 1, 2}
 
@@ -75,17 +75,17 @@ def test_every_part_of_a_version_is_raised_and_those_after_it_are_zero() -> None
 def test_only_the_request_tells_what_to_fall_back_to(seed: int) -> None:
     item = repository_tasks.fallback(random.Random(seed))
     (path,) = touched(item)
-    ((old, new),) = lines(head(item)[path], item.expects[REPOSITORY_FOLDER]["files"][path])
+    ((old, new),) = lines(head(item)[path], item.expected_state[REPOSITORY_FOLDER]["files"][path])
     held = [files[path] for _, files in item.repository if path in files]
     assert not [text for text in held if new in text.splitlines()]
     value = new.rpartition(" ")[2]
     told = [name for name, text in item.files.items() if f"to {value}." in text.decode()]
-    assert told == [f"requests/{item.answer[0]}.txt"]
+    assert told == [f"requests/{item.answer_parts[0]}.txt"]
     # the request's commit is the last one of the setting, and not the last one of all
     key = old.partition(" ")[0]
     subjects = [subject for subject, _ in item.repository if f" {key} of the " in subject]
-    assert [text for text in subjects if path[7:-4] in text][-1].startswith(item.answer[0])
-    assert not item.repository[-1][0].startswith(item.answer[0])
+    assert [text for text in subjects if path[7:-4] in text][-1].startswith(item.answer_parts[0])
+    assert not item.repository[-1][0].startswith(item.answer_parts[0])
 
 
 @pytest.mark.parametrize("first", ["branch", "commit"])
@@ -95,7 +95,7 @@ def test_a_release_that_is_made_on_the_old_branch_does_not_pass(first: str, tmp_
     work = tmp_path / "work"
     work.mkdir()
     m3_local_suite.prepare_workspace(task, work)
-    home, wanted = work / REPOSITORY_FOLDER, item.expects[REPOSITORY_FOLDER]
+    home, wanted = work / REPOSITORY_FOLDER, item.expected_state[REPOSITORY_FOLDER]
     for path, text in wanted["files"].items():
         (home / path).write_text(text)
     commit = ("commit", "--all", "--message", wanted["log"][0])
@@ -103,5 +103,7 @@ def test_a_release_that_is_made_on_the_old_branch_does_not_pass(first: str, tmp_
     for words in (branch, commit) if first == "branch" else (commit, branch):
         who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
         subprocess.run(["git", "-C", home, *who, *words], check=True, capture_output=True)
-    wrong = workspace_state.find_differences(item.expects, workspace_state.take_snapshot(work))
+    wrong = workspace_state.find_differences(
+        item.expected_state, workspace_state.take_snapshot(work)
+    )
     assert bool(wrong) is (first == "commit"), wrong

@@ -37,8 +37,8 @@ def task(*names: str) -> Task:
     return Task(id="t", suite=m3_local_suite.SUITE_NAME, turns=(), reference=reference)
 
 
-async def ask(world: Any, name: str, /, **given: Any) -> tuple[str, bool]:
-    result = await world.call(Call(name=name, arguments=json.dumps(given)))
+async def ask(environment: Any, name: str, /, **given: Any) -> tuple[str, bool]:
+    result = await environment.call(Call(name=name, arguments=json.dumps(given)))
     return result.text, result.is_error
 
 
@@ -92,42 +92,42 @@ def planted(mark: Path) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-async def touch_everything(world: Any) -> None:
+async def touch_everything(environment: Any) -> None:
     """Let git look at, add, commit, switch and show what there is."""
     for place in (REPO, f"{REPO}/sub"):
-        await ask(world, "filesystem/write_file", path=f"{place}/a.txt", content="two\n")
-        await ask(world, "git/git_status", repo_path=place)
-        await ask(world, "git/git_diff_unstaged", repo_path=place)
-        await ask(world, "git/git_add", repo_path=place, files=["a.txt"])
-        await ask(world, "git/git_diff_staged", repo_path=place)
-        await ask(world, "git/git_commit", repo_path=place, message="second")
-        await ask(world, "git/git_create_branch", repo_path=place, branch_name="b")
-        await ask(world, "git/git_checkout", repo_path=place, branch_name="b")
-        await ask(world, "git/git_log", repo_path=place)
-        await ask(world, "git/git_show", repo_path=place, revision="HEAD")
+        await ask(environment, "filesystem/write_file", path=f"{place}/a.txt", content="two\n")
+        await ask(environment, "git/git_status", repo_path=place)
+        await ask(environment, "git/git_diff_unstaged", repo_path=place)
+        await ask(environment, "git/git_add", repo_path=place, files=["a.txt"])
+        await ask(environment, "git/git_diff_staged", repo_path=place)
+        await ask(environment, "git/git_commit", repo_path=place, message="second")
+        await ask(environment, "git/git_create_branch", repo_path=place, branch_name="b")
+        await ask(environment, "git/git_checkout", repo_path=place, branch_name="b")
+        await ask(environment, "git/git_log", repo_path=place)
+        await ask(environment, "git/git_show", repo_path=place, revision="HEAD")
 
 
-async def plant(world: Any, files: Sequence[tuple[str, str]]) -> list[str]:
+async def plant(environment: Any, files: Sequence[tuple[str, str]]) -> list[str]:
     """Write the files where a tool lets us; return those that it wrote."""
     made = []
     for path, text in files:
         folder = path.rpartition("/")[0]
-        await ask(world, "filesystem/create_directory", path=folder)
-        if not (await ask(world, "filesystem/write_file", path=path, content=text))[1]:
+        await ask(environment, "filesystem/create_directory", path=folder)
+        if not (await ask(environment, "filesystem/write_file", path=path, content=text))[1]:
             made.append(path)
     return made
 
 
 def test_git_runs_nothing_that_its_examinee_wrote(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        mark = world.workspace / "ran"
-        before = (world.workspace / "repo/.git/config").read_text()
-        made = await plant(world, planted(mark))
+    async def scene(environment: McpEnvironment) -> None:
+        mark = environment.workspace / "ran"
+        before = (environment.workspace / "repo/.git/config").read_text()
+        made = await plant(environment, planted(mark))
         assert f"{REPO}/.gitattributes" in made and not any("repo/.git/" in path for path in made)
-        await touch_everything(world)
+        await touch_everything(environment)
         assert not mark.exists()
-        assert (world.workspace / "repo/.git/config").read_text() == before
-        log, failed = await ask(world, "git/git_log", repo_path=REPO)
+        assert (environment.workspace / "repo/.git/config").read_text() == before
+        log, failed = await ask(environment, "git/git_log", repo_path=REPO)
         assert not failed and "second" in log  # it still does what it is for
 
     play(scene, tmp_path, "filesystem", "git")
@@ -136,9 +136,9 @@ def test_git_runs_nothing_that_its_examinee_wrote(tmp_path: Path) -> None:
 def test_git_runs_nothing_in_a_submodule_that_its_examinee_wrote(tmp_path: Path) -> None:
     """For its status git starts itself in each submodule, which has settings of its own."""
 
-    async def scene(world: McpEnvironment) -> None:
-        mark, sub = world.workspace / "ran", world.workspace / "repo" / "sub"
-        log, _ = await ask(world, "git/git_log", repo_path=REPO)
+    async def scene(environment: McpEnvironment) -> None:
+        mark, sub = environment.workspace / "ran", environment.workspace / "repo" / "sub"
+        log, _ = await ask(environment, "git/git_log", repo_path=REPO)
         (sha,) = re.findall(r"[0-9a-f]{40}", log)
         clean = f'[filter "x"]\n\tclean = "touch {mark}; cat"\n'
         for name, text in (
@@ -149,49 +149,49 @@ def test_git_runs_nothing_in_a_submodule_that_its_examinee_wrote(tmp_path: Path)
             (sub / ".git" / name).write_text(text)
         (sub / "a.txt").write_text("two\n")  # as long as what its index says
         (sub / ".gitattributes").write_text("* filter=x\n")
-        shutil.copy(world.workspace / "repo/.git/index", sub / ".git")
-        _, failed = await ask(world, "git/git_add", repo_path=REPO, files=["sub"])
+        shutil.copy(environment.workspace / "repo/.git/index", sub / ".git")
+        _, failed = await ask(environment, "git/git_add", repo_path=REPO, files=["sub"])
         assert not failed
         for name in ("git_status", "git_diff_unstaged"):
-            said, _ = await ask(world, f"git/{name}", repo_path=REPO)
+            said, _ = await ask(environment, f"git/{name}", repo_path=REPO)
             assert "not the repository repo" in said
-        await touch_everything(world)
+        await touch_everything(environment)
         assert not mark.exists()
 
     play(scene, tmp_path, "filesystem", "git")
 
 
 def test_git_itself_cannot_write_what_it_runs(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        box = world.supervisors["git"]._session.launch.box  # type: ignore[union-attr]
+    async def scene(environment: McpEnvironment) -> None:
+        box = environment.supervisors["git"]._session.launch.sandbox_spec  # type: ignore[union-attr]
         assert box is not None
         for name in ("config", "hooks/pre-commit", "info/attributes"):
-            assert not box.can_write(f"{world.workspace}/repo/.git/{name}")
-        assert box.can_write(f"{world.workspace}/repo/.git/HEAD")
+            assert not box.can_write(f"{environment.workspace}/repo/.git/{name}")
+        assert box.can_write(f"{environment.workspace}/repo/.git/HEAD")
 
     play(scene, tmp_path, "git")
 
 
 def test_a_repository_cannot_be_moved_away_to_put_another_in_its_place(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        mark = world.workspace / "ran"
+    async def scene(environment: McpEnvironment) -> None:
+        mark = environment.workspace / "ran"
         for source in (REPO, f"{REPO}/.git"):
             _, failed = await ask(
-                world, "filesystem/move_file", source=source, destination="/workspace/old"
+                environment, "filesystem/move_file", source=source, destination="/workspace/old"
             )
             assert failed
-        await plant(world, planted(mark))
-        await touch_everything(world)
-        assert not mark.exists() and not (world.workspace / "old").exists()
+        await plant(environment, planted(mark))
+        await touch_everything(environment)
+        assert not mark.exists() and not (environment.workspace / "old").exists()
 
     play(scene, tmp_path, "filesystem", "git")
 
 
 def test_the_same_files_run_commands_where_the_sandbox_is_off(tmp_path: Path) -> None:
-    async def scene(world: McpEnvironment) -> None:
-        mark = world.workspace / "ran"
-        assert f"{REPO}/.git/config" in await plant(world, planted(mark))
-        await touch_everything(world)
+    async def scene(environment: McpEnvironment) -> None:
+        mark = environment.workspace / "ran"
+        assert f"{REPO}/.git/config" in await plant(environment, planted(mark))
+        await touch_everything(environment)
         assert mark.exists()
 
     with sandbox.use_setting("off"):
@@ -210,9 +210,9 @@ def test_no_server_reads_what_lies_outside(tmp_path: Path) -> None:
     note.write_text(KEY)
     shutil.copy(secret, tmp_path / "secret.jpg")
 
-    async def scene(world: McpEnvironment) -> None:
-        picture(world.workspace / "seen.png")
-        said, _ = await ask(world, "ocr/perform_ocr", input_data="/workspace/seen.png")
+    async def scene(environment: McpEnvironment) -> None:
+        picture(environment.workspace / "seen.png")
+        said, _ = await ask(environment, "ocr/perform_ocr", input_data="/workspace/seen.png")
         assert KEY in said  # it reads what it may
         attempts = [
             ("ocr/perform_ocr", {"input_data": str(secret)}),
@@ -223,7 +223,7 @@ def test_no_server_reads_what_lies_outside(tmp_path: Path) -> None:
             ("sqlite/write_query", {"query": f"ATTACH DATABASE '{note}' AS other"}),
         ]
         for name, given in attempts:
-            text, _ = await ask(world, name, **given)
+            text, _ = await ask(environment, name, **given)
             assert KEY not in text.replace(str(note), ""), name
         assert note.read_text() == KEY
 
@@ -252,10 +252,10 @@ def test_a_shell_in_any_of_them_finds_no_key_and_no_way_out(name: str, tmp_path:
     code = "; ".join(f"( {each} ) 2>&1 && echo ESCAPED {each}" for each in tried) + "; echo tried"
 
     async def scene() -> str:
-        assert launch.box is not None
+        assert launch.sandbox_spec is not None
         pipe = asyncio.subprocess.PIPE
         argv = ("/bin/sh", "-c", code)
-        opened = sandbox.open_sandboxed(argv, launch.env, launch.box, stdout=pipe)
+        opened = sandbox.open_sandboxed(argv, launch.env, launch.sandbox_spec, stdout=pipe)
         async with opened as (process, watched):
             assert process.stdout is not None and watched is not None
             said = await asyncio.wait_for(process.stdout.read(), 60)

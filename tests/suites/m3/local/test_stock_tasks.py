@@ -45,7 +45,7 @@ def query(item: TaskItem, text: str) -> list[tuple[Any, ...]]:
 
 def written(item: TaskItem, path: str) -> dict[str, list[list[Any]]]:
     """Return the rows of a workbook as it must be, by sheet."""
-    return {name: list(rows(cells)) for name, cells in item.expects[path]["sheets"].items()}
+    return {name: list(rows(cells)) for name, cells in item.expected_state[path]["sheets"].items()}
 
 
 def rows(cells: dict[str, Any]) -> Iterator[list[Any]]:
@@ -60,11 +60,11 @@ def test_prices_that_differ_from_the_tags_become_those_of_the_tags(
     seed: int, shown: dict[str, Any]
 ) -> None:
     item = stock_tasks.prices(random.Random(seed))
-    ((table, held),) = item.expects[DATABASE_FILE]["tables"].items()
+    ((table, held),) = item.expected_state[DATABASE_FILE]["tables"].items()
     old = query(item, f"SELECT * FROM {table}")
     tags = {name: Decimal(price) for name, price in shown["goods"]}
     differ = sorted(n for n, price, _ in old if n in tags and tags[n] != Decimal(str(price)))
-    assert item.answer == (str(len(differ)),) and differ
+    assert item.answer_parts == (str(len(differ)),) and differ
     new = [[n, float(tags[n]) if n in differ else price, count] for n, price, count in old]
     assert held["rows"] == new
     changed = [[n, price, float(tags[n]), None] for n, price, _ in old if n in differ]
@@ -76,15 +76,15 @@ def test_a_delivery_adds_packs_times_pieces(seed: int, shown: dict[str, Any]) ->
     item = stock_tasks.delivery(random.Random(seed))
     packs = {code: int(n) for code, n in shown["rows"]}
     old = query(item, "SELECT * FROM articles")
-    held = item.expects[DATABASE_FILE]["tables"]["articles"]["rows"]
+    held = item.expected_state[DATABASE_FILE]["tables"]["articles"]["rows"]
     came = {code: pack * packs.get(code, 0) for code, _, pack, *_ in old}
     assert held == [[*row[:3], row[3] + came[row[0]], row[4]] for row in old]
     _, *lines, total = written(item, "delivery.xlsx")["Delivery"]
     assert [line[0] for line in lines] == sorted(packs)
     cents = {row[0]: came[row[0]] * Decimal(str(row[4])) for row in old}
     assert [line[2:] for line in lines] == [[came[c], float(cents[c])] for c in sorted(packs)]
-    assert total == ["total", None, sum(came.values()), float(item.answer[0])]
-    assert Decimal(item.answer[0]) == sum(cents.values())
+    assert total == ["total", None, sum(came.values()), float(item.answer_parts[0])]
+    assert Decimal(item.answer_parts[0]) == sum(cents.values())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -101,7 +101,7 @@ def test_an_order_is_the_least_number_of_packs_that_suffices(
     found = written(item, "orders.xlsx")
     assert list(found) == sorted(wanted)
     assert {name: lines[1:] for name, lines in found.items()} == wanted
-    assert item.answer == (str(sum(line[1] for lines in wanted.values() for line in lines)),)
+    assert item.answer_parts == (str(sum(line[1] for lines in wanted.values() for line in lines)),)
 
 
 @pytest.mark.parametrize("template", stock_tasks.TEMPLATES)

@@ -27,8 +27,8 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from toolmark.core import json_codec
-from toolmark.suites.m3.local.workspace_state import file_readers as reading
 from toolmark.suites.m3.local.workspace_state import (
+    file_readers,
     find_differences,
     take_snapshot,
     workspace_snapshot,
@@ -401,7 +401,9 @@ def test_database_whose_columns_compute_to_much_is_refused(tmp_path: Path) -> No
 def test_database_with_too_many_rows_or_amid_a_transaction_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "many.db")
     connection.execute("CREATE TABLE t (a)")
-    connection.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(reading.MAX_ROWS + 1)])
+    connection.executemany(
+        "INSERT INTO t VALUES (?)", [(n,) for n in range(file_readers.MAX_ROWS + 1)]
+    )
     connection.commit()
     connection.close()
     assert "more than 10000 rows" in _why(tmp_path, "many.db")
@@ -591,7 +593,7 @@ FOUND: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    "expects",
+    "expected_state",
     [
         {},
         {"w.xlsx": {}},
@@ -610,7 +612,7 @@ def test_what_is_there_is_found(expects: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expects", "said"),
+    ("expected_state", "said"),
     [
         ({"gone.txt": {}}, "gone.txt: is not there"),
         ({"note.md": {"absent": True}}, "note.md: should not be there"),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from toolmark.core import seeds
 from toolmark.environments.html_conversion import html_to_text
 from toolmark.environments.page_corpus import PageCorpus
-from toolmark.generation.drawing import emblem as drawn
+from toolmark.generation.drawing import emblem
 from toolmark.suites.mfcl_vision.fiction import (
     Entity,
     EntityFact,
@@ -132,14 +132,14 @@ def test_emblems_can_be_drawn_and_hold_words_that_no_other_holds(seed: int) -> N
     bags = {frozenset(symbol.split()) - {"a", "an"} for symbol in symbols}
     assert len(bags) == len(symbols)
     for symbol in symbols:
-        read = drawn.parse_emblem(symbol)
+        read = emblem.parse_emblem(symbol)
         assert {read.charge, read.ink, read.shape, read.field} <= set(symbol.split())
     assert not any(e.emblem for e in world(seed).entities if not entity_kinds()[e.kind].emblem)
 
 
 def test_emblems_are_made_of_all_that_can_be_drawn() -> None:
     held = {word for entity in world(size=1_000).entities for word in entity.emblem.split()}
-    assert held == {*drawn.CHARGES, *drawn.SHAPES, *drawn.COLOURS, "a", "an", "on"}
+    assert held == {*emblem.CHARGES, *emblem.SHAPES, *emblem.COLOURS, "a", "an", "on"}
 
 
 def test_choices_are_made_among_hundreds() -> None:

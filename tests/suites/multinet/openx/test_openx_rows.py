@@ -30,8 +30,7 @@ from tests.suites.multinet.openx.openx_files import (
 from toolmark.core.errors import DataError, UsageError
 from toolmark.suites.multinet import baseline_answers, published_layout, row_sampling
 from toolmark.suites.multinet.frame_records import ActionVector, Frame, Rows
-from toolmark.suites.multinet.openx import action_statistics, snapshot_export, tfrecord
-from toolmark.suites.multinet.openx import openx_rows as rows_module
+from toolmark.suites.multinet.openx import action_statistics, openx_rows, snapshot_export, tfrecord
 from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES
 from toolmark.suites.multinet.openx.openx_rows import Split, rows
 
@@ -367,7 +366,7 @@ def test_files_are_read_once_for_all_but_pictures_and_these_record_by_record(
     )
     read = counted(monkeypatch)
     frames = list(shown)
-    assert not read and all(frame.fields and frame.guesses for frame in frames)
+    assert not read and all(frame.fields and frame.baseline_answers for frame in frames)
     for frame in frames:
         shown.pictures(frame.id)
     assert len(read) <= len({frame.group for frame in frames})
@@ -499,8 +498,8 @@ def test_large_data_are_read_on_all_cores_alike(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = list(wheeled(many))
-    monkeypatch.setattr(rows_module, "_MIN_PARALLEL_BYTES", 0)
-    rows_module._scan_request.cache_clear()
+    monkeypatch.setattr(openx_rows, "_MIN_PARALLEL_BYTES", 0)
+    openx_rows._scan_request.cache_clear()
     assert list(wheeled(many)) == alone
 
 

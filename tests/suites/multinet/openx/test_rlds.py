@@ -53,7 +53,7 @@ def test_members_of_the_action_are_floats_sorted_and_flattened(tmp_path: Path) -
     rlds(tmp_path, {"train": [[made]]}, {**STEP, "action": action})
     data = open_rlds(tmp_path, tmp_path)
     assert data.about.members == (("base", 1), ("world", 2))
-    assert data.about.dropped == ("end", "gripper")
+    assert data.about.unused_members == ("end", "gripper")
     (episode,) = read(data)
     assert episode.actions.tolist() == [[9.0, 1.0, 2.0], [8.0, 3.0, 4.0]]
     assert episode.texts == ["go", "stop"]

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.suites.multinet.overcooked import pickled_tables as p
+from tests.suites.multinet.overcooked import pickled_tables
 
 from toolmark.core.errors import DataError
 from toolmark.suites.multinet.overcooked import safe_unpickling
 
-GOOD = p.table({"a": ["x", "y"], "b": [1.5, 2.5]})
+GOOD = pickled_tables.table({"a": ["x", "y"], "b": [1.5, 2.5]})
 
 
 def read(folder: Path, data: bytes, *wanted: str) -> dict[str, list[object]]:
@@ -62,7 +62,7 @@ def test_any_other_name_is_refused_and_reported(
     tmp_path: Path, module: str, attribute: str
 ) -> None:
     with pytest.raises(DataError, match=f"asks for {module[:20]}") as refused:
-        read(tmp_path, p.whole(p.name(module, attribute)))
+        read(tmp_path, pickled_tables.whole(pickled_tables.name(module, attribute)))
     assert len(str(refused.value)) < 400
 
 
@@ -86,52 +86,70 @@ def test_of_damaged_bytes_comes_a_table_or_an_error(
     assert set(found) == {"a", "b"}
 
 
-def _doubled(depth: int, held: Callable[..., bytes] = p.listed) -> bytes:
+def _doubled(depth: int, held: Callable[..., bytes] = pickled_tables.listed) -> bytes:
     """Return a list that would hold 2 to the power of depth texts if it were written out."""
     if depth == 0:
-        return p.text("ha")
+        return pickled_tables.text("ha")
     return held(_doubled(depth - 1, held) + b"\x94", b"h" + bytes([depth - 1]))
 
 
 LAUGHS = _doubled(40)
-COLUMN = p.listed(p.text("x"), p.text("y"))
+COLUMN = pickled_tables.listed(pickled_tables.text("x"), pickled_tables.text("y"))
 BOMBS = {
     "a memo of 16 GiB": b"\x80\x04Nr\xff\xff\xff\x7f.",
     "bytes that are not there": b"\x80\x04\x8e" + struct.pack("<Q", 2**40) + b"x.",
     "a text that is not there": b"\x80\x04X\xff\xff\xff\xff.",
     "a long number": b"\x80\x04\x8b\xff\xff\xff\x7f.",
     "lists in lists": b"\x80\x04" + b"]" * 1000 + b"a" * 999 + b".",
-    "lists that hold each other": p.whole(LAUGHS),
-    "as a key": p.whole(b"}" + _doubled(40, p.tied) + p.NONE + b"s"),
-    "as a name": p.frame(
-        p.listed(p.index(p.listed(LAUGHS), "O8", 1), p.row_labels(2)),
-        p.listed(p.block(["x", "y"])),
-        p.listed(p.labels("a")),
+    "lists that hold each other": pickled_tables.whole(LAUGHS),
+    "as a key": pickled_tables.whole(
+        b"}" + _doubled(40, pickled_tables.tied) + pickled_tables.NONE + b"s"
     ),
-    "as values": p.frame(
-        p.listed(p.labels("a"), p.row_labels(2)),
-        p.listed(p.array(p.listed(LAUGHS, p.text("y")), "O8", 1, 2)),
-        p.listed(p.labels("a")),
+    "as a name": pickled_tables.frame(
+        pickled_tables.listed(
+            pickled_tables.index(pickled_tables.listed(LAUGHS), "O8", 1),
+            pickled_tables.row_labels(2),
+        ),
+        pickled_tables.listed(pickled_tables.block(["x", "y"])),
+        pickled_tables.listed(pickled_tables.labels("a")),
     ),
-    "as bytes": p.frame(
-        p.listed(p.labels("a"), p.row_labels(2)),
-        p.listed(p.array(LAUGHS, "f8", 1, 2)),
-        p.listed(p.labels("a")),
-    ),
-    "as a kind": p.frame(
-        p.listed(p.labels("a"), p.row_labels(2)),
-        p.listed(
-            p.built(
-                p.called(p.name("numpy.core.multiarray", "_reconstruct"), p.NDARRAY),
-                p.tied(p.NONE, p.tied(), p.called(p.DTYPE, LAUGHS), b"\x89", COLUMN),
+    "as values": pickled_tables.frame(
+        pickled_tables.listed(pickled_tables.labels("a"), pickled_tables.row_labels(2)),
+        pickled_tables.listed(
+            pickled_tables.array(
+                pickled_tables.listed(LAUGHS, pickled_tables.text("y")), "O8", 1, 2
             )
         ),
-        p.listed(p.labels("a")),
+        pickled_tables.listed(pickled_tables.labels("a")),
     ),
-    "a shape that is huge": p.frame(
-        p.listed(p.labels("a"), p.row_labels(2)),
-        p.listed(p.array(COLUMN, "O8", 2**31 - 1, 2**31 - 1)),
-        p.listed(p.labels("a")),
+    "as bytes": pickled_tables.frame(
+        pickled_tables.listed(pickled_tables.labels("a"), pickled_tables.row_labels(2)),
+        pickled_tables.listed(pickled_tables.array(LAUGHS, "f8", 1, 2)),
+        pickled_tables.listed(pickled_tables.labels("a")),
+    ),
+    "as a kind": pickled_tables.frame(
+        pickled_tables.listed(pickled_tables.labels("a"), pickled_tables.row_labels(2)),
+        pickled_tables.listed(
+            pickled_tables.built(
+                pickled_tables.called(
+                    pickled_tables.name("numpy.core.multiarray", "_reconstruct"),
+                    pickled_tables.NDARRAY,
+                ),
+                pickled_tables.tied(
+                    pickled_tables.NONE,
+                    pickled_tables.tied(),
+                    pickled_tables.called(pickled_tables.DTYPE, LAUGHS),
+                    b"\x89",
+                    COLUMN,
+                ),
+            )
+        ),
+        pickled_tables.listed(pickled_tables.labels("a")),
+    ),
+    "a shape that is huge": pickled_tables.frame(
+        pickled_tables.listed(pickled_tables.labels("a"), pickled_tables.row_labels(2)),
+        pickled_tables.listed(pickled_tables.array(COLUMN, "O8", 2**31 - 1, 2**31 - 1)),
+        pickled_tables.listed(pickled_tables.labels("a")),
     ),
 }
 
@@ -156,28 +174,40 @@ def test_a_file_has_a_size_and_a_number_of_instructions(
 
 
 OTHERS = {
-    "a number": p.whole(p.number(1)),
-    "an array": p.whole(p.array(COLUMN, "O8", 2)),
-    "a frame without blocks": p.whole(p.name("pandas.core.frame", "DataFrame") + b")\x81"),
-    "a block of another length": p.frame(
-        p.listed(p.labels("a"), p.row_labels(3)), p.listed(p.block(["x"])), p.listed(p.labels("a"))
+    "a number": pickled_tables.whole(pickled_tables.number(1)),
+    "an array": pickled_tables.whole(pickled_tables.array(COLUMN, "O8", 2)),
+    "a frame without blocks": pickled_tables.whole(
+        pickled_tables.name("pandas.core.frame", "DataFrame") + b")\x81"
     ),
-    "fewer blocks than names": p.frame(
-        p.listed(p.labels("a", "b"), p.row_labels(1)), p.listed(p.block(["x"])),
-        p.listed(p.labels("a")),
+    "a block of another length": pickled_tables.frame(
+        pickled_tables.listed(pickled_tables.labels("a"), pickled_tables.row_labels(3)),
+        pickled_tables.listed(pickled_tables.block(["x"])),
+        pickled_tables.listed(pickled_tables.labels("a")),
     ),
-    "an array of another kind": p.frame(
-        p.listed(p.labels("a"), p.row_labels(1)), p.listed(p.array(p.raw(bytes(16)), "c16", 1, 1)),
-        p.listed(p.labels("a")),
+    "fewer blocks than names": pickled_tables.frame(
+        pickled_tables.listed(pickled_tables.labels("a", "b"), pickled_tables.row_labels(1)),
+        pickled_tables.listed(pickled_tables.block(["x"])),
+        pickled_tables.listed(pickled_tables.labels("a")),
     ),
-    "too few bytes": p.frame(
-        p.listed(p.labels("a"), p.row_labels(2)), p.listed(p.array(p.raw(bytes(8)), "f8", 1, 2)),
-        p.listed(p.labels("a")),
+    "an array of another kind": pickled_tables.frame(
+        pickled_tables.listed(pickled_tables.labels("a"), pickled_tables.row_labels(1)),
+        pickled_tables.listed(pickled_tables.array(pickled_tables.raw(bytes(16)), "c16", 1, 1)),
+        pickled_tables.listed(pickled_tables.labels("a")),
     ),
-    "a class that is built": p.whole(
-        p.built(p.name("numpy", "dtype"), p.tied(p.NONE, p.mapped(given=p.number(1))))
+    "too few bytes": pickled_tables.frame(
+        pickled_tables.listed(pickled_tables.labels("a"), pickled_tables.row_labels(2)),
+        pickled_tables.listed(pickled_tables.array(pickled_tables.raw(bytes(8)), "f8", 1, 2)),
+        pickled_tables.listed(pickled_tables.labels("a")),
     ),
-}  # fmt: skip
+    "a class that is built": pickled_tables.whole(
+        pickled_tables.built(
+            pickled_tables.name("numpy", "dtype"),
+            pickled_tables.tied(
+                pickled_tables.NONE, pickled_tables.mapped(given=pickled_tables.number(1))
+            ),
+        )
+    ),
+}
 
 
 @pytest.mark.parametrize("other", list(OTHERS))
@@ -205,14 +235,18 @@ def records(folder: Path, data: bytes) -> list[dict[str, object]]:
 
 def test_a_row_that_is_named_again_and_again_is_refused(tmp_path: Path) -> None:
     """Two bytes would stand for a dictionary each time: 200 kB for gigabytes."""
-    row = b"}\x94(" + b"".join(p.text(f"{k}") + p.NONE for k in range(60)) + b"u"
-    assert len(records(tmp_path, p.whole(b"](" + row + b"e"))[0]) == 60
+    row = (
+        b"}\x94("
+        + b"".join(pickled_tables.text(f"{k}") + pickled_tables.NONE for k in range(60))
+        + b"u"
+    )
+    assert len(records(tmp_path, pickled_tables.whole(b"](" + row + b"e"))[0]) == 60
     with pytest.raises(DataError, match=r"row 1.*row 0"):
-        records(tmp_path, p.whole(b"](" + row + b"h\0" * 20_000 + b"e"))
+        records(tmp_path, pickled_tables.whole(b"](" + row + b"h\0" * 20_000 + b"e"))
 
 
 def test_names_in_a_row_are_bounded(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"row 0.*65.*64"):
         records(tmp_path, pickle.dumps([{str(k): 0 for k in range(65)}]))
     with pytest.raises(DataError, match="more than 64 columns"):
-        read(tmp_path, p.table({f"c{k}": [1.0] for k in range(65)}), "c0")
+        read(tmp_path, pickled_tables.table({f"c{k}": [1.0] for k in range(65)}), "c0")

@@ -161,7 +161,7 @@ def test_what_is_drawn_is_as_whole_as_all_of_it(tmp_path: Path) -> None:
     whole = {frame.id: frame for frame in rows}
     drawn = list(SampledRows(rows, 4, 0))
     assert len(drawn) == 4 and drawn == [whole[frame.id] for frame in drawn]
-    assert all(frame.guesses and frame.fields["history"] for frame in drawn)
+    assert all(frame.baseline_answers and frame.fields["history"] for frame in drawn)
     assert [frame.truth for frame in rows.partial_frames()] == [frame.truth for frame in rows]
 
 
@@ -206,7 +206,7 @@ def test_a_folder_is_asked(tmp_path: Path) -> None:
     tasks = list(suite.maker.make(suite))
     assert len(tasks) == 4 and {task.axes["source"] for task in tasks} == {"published"}
     assert all(WORKER not in repr(task) for task in tasks)
-    run = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs")
+    run = tm.run(suite, "control/oracle", log_dir=tmp_path / "runs")
     assert run.summary()["score"]["value"] == 1 and run.summary()["n_run"] == 4
 
 

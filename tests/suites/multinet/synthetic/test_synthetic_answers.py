@@ -85,8 +85,8 @@ def _seen(room: FurnishedRoom, told: str) -> tuple[complex, complex]:
     found = re.fullmatch(r"I am standing right in front of the (\w+), facing the (\w+)\.", told)
     assert found
     at, to = (room.only_thing(kind) for kind in found.groups())
-    into = (1j, -1, -1j, 1)[at.back]
-    depth = at.high if at.back % 2 == 0 else at.wide
+    into = (1j, -1, -1j, 1)[at.back_side]
+    depth = at.height if at.back_side % 2 == 0 else at.width
     spot = complex(at.x, at.y) + into * (depth / 2 + 42)
     ahead = complex(to.x, to.y) - spot
     return spot, ahead / abs(ahead)
@@ -182,7 +182,7 @@ def test_things_in_a_room_do_not_overlap() -> None:
         room = rows.room_questions(scene)[0][0].room
         things = room.things
         assert all(a.gap_to(b) > 0 for k, a in enumerate(things) for b in things[:k])
-        assert all(0 <= t.x <= room.wide or t.kind in WALL_OPENINGS for t in things)
+        assert all(0 <= t.x <= room.width or t.kind in WALL_OPENINGS for t in things)
 
 
 # --- robovqa ----------------------------------------------------------------------------

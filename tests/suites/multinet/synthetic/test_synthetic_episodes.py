@@ -20,8 +20,7 @@ from toolmark.suites.multinet.synthetic import (
     openx,
     overcooked,
 )
-from toolmark.suites.multinet.synthetic.kitchen_simulation import LAYOUTS
-from toolmark.suites.multinet.synthetic.kitchen_simulation import N_GAME_STEPS as GAME
+from toolmark.suites.multinet.synthetic.kitchen_simulation import LAYOUTS, N_GAME_STEPS
 from toolmark.suites.multinet.synthetic.robot_simulation import N_EPISODE_STEPS, SIMULATORS
 from toolmark.suites.multinet.synthetic.synthetic_rows import SyntheticRows
 
@@ -124,7 +123,7 @@ def test_the_next_state_follows_from_the_joint_action() -> None:
 
 
 def _held(player: kitchen_state.Player) -> str:
-    return player.held_object.name if player.held_object else ""
+    return player.carried_object.name if player.carried_object else ""
 
 
 def state_odd(now: kitchen_state.KitchenState, grid: kitchen_state.Grid) -> list[str]:
@@ -142,7 +141,10 @@ def test_games_are_whole_and_of_all_layouts_alike_however_many_are_asked(items: 
     )
     for made in (asked.rows.rows, asked.rows.train):
         assert isinstance(made, SyntheticRows) and made.n % 800 == 0
-        counts = Counter(made.build_frame(k * GAME).slices["layout"] for k in range(made.n // GAME))
+        counts = Counter(
+            made.build_frame(k * N_GAME_STEPS).slices["layout"]
+            for k in range(made.n // N_GAME_STEPS)
+        )
         assert counts.keys() == LAYOUTS.keys() and len({*counts.values()}) == 1
 
 

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.reports.page_reader import read_page
-from tests.suites.multinet import made_scores as hand
-from tests.suites.multinet import made_tasks
+from tests.suites.multinet import made_scores, made_tasks
 from tests.suites.multinet.made_scores import cells, titled
 
 from toolmark.core import number_format
@@ -41,12 +40,12 @@ FAMILIES = ("piqa", "odinw", "overcooked", "odds", "sqa3d", "bfcl", "openx")
 
 def judged(task: Any, trajectory: Any) -> Score:
     return Score(task=task.id, item=task.item, category=task.category, axes=task.axes,
-                 readings=dict(SCORER.score(task, trajectory)))  # fmt: skip
+                 verdicts=dict(SCORER.score(task, trajectory)))  # fmt: skip
 
 
 def ran(family: str, n: int, asked: tuple[Form, ...] = ("text",)) -> dict[str, Columns]:
     asked_for = made_tasks.tasks(family, n, asked)
-    return hand.rows(judged(task, made_tasks.answered(task, 0.5)) for task in asked_for)
+    return made_scores.rows(judged(task, made_tasks.answered(task, 0.5)) for task in asked_for)
 
 
 def silent(readings: Mapping[str, Columns], form: str) -> dict[str, Columns]:
@@ -77,7 +76,7 @@ def test_cells_and_points_are_plain_numbers_and_titles_are_said_once(family: str
 def moved(rows: Sequence[tuple[float, float, bool]]) -> Columns:
     """Rows by their errors: one's own, the mean's, whether the answer was valid."""
     return gather_columns(
-        [hand.answer(f"m{i}", {"valid": float(valid), "mae": own, "mse": own * own,
+        [made_scores.answer(f"m{i}", {"valid": float(valid), "mae": own, "mse": own * own,
                                "base_mae": base, "base_mse": base * base}, own < base,
                      category="wheeled", family="openx")
          for i, (own, base, valid) in enumerate(rows)],
@@ -119,7 +118,7 @@ def test_huge_vectors_are_tabulated_without_a_warning() -> None:
             for i, t in enumerate(tasks)]  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        readings = hand.rows(map(judged, tasks, huge))
+        readings = made_scores.rows(map(judged, tasks, huge))
         made = titled(SCORER.presentation.tables(readings))
         first = readings["paper"]
         told = [metric.measure(first) for metric in SCORER.metrics(first)]
@@ -142,10 +141,10 @@ def test_an_exact_baseline_is_closer_than_a_mean_that_is_exact_too() -> None:
 
 def test_rows_that_differ_in_their_rule_alone_appear_once() -> None:
     rows: list[tuple[Any, ...]] = [
-        ("x", "r: paper reading", 1), ("x", "r: reference reading", 1),
-        ("y", "r: paper reading", 1), ("y", "r: reference reading", 2),
-        ("z", "r: text, paper reading", None), ("z", "r: tool, paper reading", None),
-        ("z", "r: text, reference reading", None), ("z", "stay", None),
+        ("x", "r: paper rule", 1), ("x", "r: reference rule", 1),
+        ("y", "r: paper rule", 1), ("y", "r: reference rule", 2),
+        ("z", "r: text, paper rule", None), ("z", "r: tool, paper rule", None),
+        ("z", "r: text, reference rule", None), ("z", "stay", None),
     ]  # fmt: skip
     assert score_columns.merge_equal_rows(rows, 1) == (
         ("x", "r: both readings", 1), *rows[2:4], ("z", "r: text, both readings", None), rows[5],
@@ -165,8 +164,8 @@ def test_a_category_without_invalid_vectors_has_one_row_for_both_rules() -> None
         score_columns.label_variants(score_columns.split_variants(readings)), "morphology"
     )
     assert [row[:2] for row in table.rows] == [
-        ("bimanual", "this run: both readings"), ("wheeled", "this run: paper reading"),
-        ("wheeled", "this run: reference reading"),
+        ("bimanual", "this run: both readings"), ("wheeled", "this run: paper rule"),
+        ("wheeled", "this run: reference rule"),
     ]  # fmt: skip
 
 
@@ -204,7 +203,7 @@ def drawn(said: Sequence[int]) -> dict[str, Columns]:
         frame = made_tasks.frame("odinw", i, Choice(options=UNO), right, slices={"subset": "Uno"})
         (task,) = task_making.TaskList(made_tasks.Shown([frame], False), 1, ("text",), True)
         made.append(judged(task, made_tasks.trajectory(task, [Reply(text=str(right))])))
-    return hand.rows(made)
+    return made_scores.rows(made)
 
 
 def test_names_that_are_numbers_are_not_taken_for_indices() -> None:
@@ -225,7 +224,7 @@ def test_sets_with_as_many_options_are_not_taken_for_one() -> None:
     rows = []
     for k, name in ((0, "A"), (1, "B")):
         level: Any = {"class": f"{k} {name}"}
-        rows += hand.chosen([k], [k], 2, category=name, **level)
+        rows += made_scores.chosen([k], [k], 2, category=name, **level)
     assert [name for name, _ in score_columns.option_sets(gather_columns(rows, "paper"))] == [
         "A",
         "B",
@@ -238,8 +237,8 @@ def test_few_rows_make_no_map_and_the_report_says_so() -> None:
         assert ("Confusion: what was said where" in made) == there
         table = made["Per class"]
         assert isinstance(table, Table) and ("No map" in table.note) != there
-    one = hand.chosen([0] * 60, [0] * 60, 3, category="A")
-    other = hand.chosen([0] * 8, [0] * 8, 4, category="B")
+    one = made_scores.chosen([0] * 60, [0] * 60, 3, category="A")
+    other = made_scores.chosen([0] * 8, [0] * 8, 4, category="B")
     made = titled(
         choice_tables.choice_tables({"paper": gather_columns([*one, *other], "paper")}, "sub-set")
     )
@@ -250,7 +249,7 @@ def test_few_rows_make_no_map_and_the_report_says_so() -> None:
 
 
 def test_what_is_invalid_leaves_the_precision_and_stays_in_the_recall() -> None:
-    rows = gather_columns(hand.chosen([0, 1, 1, 0], [0, 1, -1, -1], 2, raw={2: 7}), "paper")
+    rows = gather_columns(made_scores.chosen([0, 1, 1, 0], [0, 1, -1, -1], 2, raw={2: 7}), "paper")
     told = cells(choice_tables.rare_measures_table({"x": ("paper", rows)}, ""))["x"]
     assert (told["right"], told["wrong"], told["invalid"], told["out of range"]) == (2, 0, 2, 1)
     assert told["F1 without invalid"] == number_format.format_percent(2 / 3)
@@ -281,7 +280,7 @@ def test_a_certain_baseline_costs_2_where_it_is_wrong() -> None:
         (True, 0.0), (False, 2.0)
     }  # fmt: skip
     for player in ("_0", "_1"):
-        right = rows.part(f"truth{player}") == rows.part(f"said{player}")
+        right = rows.part(f"truth{player}") == rows.part(f"predicted{player}")
         assert np.array_equal(rows.part(f"brier{player}") == 0, right)
 
 
@@ -313,7 +312,7 @@ def test_conversations_are_measured_by_the_library(reading: Any) -> None:
     ]
     replies = [[Reply(text=f"[{', '.join(calls)}]" if calls else "No.") for calls in each]
                for each in said]  # fmt: skip
-    rows = hand.rows(map(judged, tasks, map(made_tasks.trajectory, tasks, replies)))[reading]
+    rows = made_scores.rows(map(judged, tasks, map(made_tasks.trajectory, tasks, replies)))[reading]
     found = conversation_matching.measure_conversations(truths, said, rule=reading)
     made = titled(text_and_call_tables.conversation_tables({"x": (reading, rows)}))
     told = cells(made["Conversations"])["x"]

@@ -43,12 +43,12 @@ _MAX_LEAKED_WORDS = 5
 class Preset(DataRecord, frozen=True, kw_only=True):
     """One simulated recogniser; its error rate on clean speech is in per cent of the words.
 
-    `entities` and `noise` are factors of the rate: for names and values, and for noise.
+    `entity_factor` and `noise_factor` are factors of the rate: for names and values, and for noise.
     """
 
-    clean: float
-    entities: float
-    noise: float
+    clean_error_rate: float
+    entity_factor: float
+    noise_factor: float
     manner: ErrorManner
     style: TranscriptStyle
 
@@ -64,7 +64,7 @@ def load_simulated(spec: str) -> SimulatedRecogniser:
     if name not in presets():
         raise UsageError(f"no simulated recogniser {name!r}{suggest_names(name, presets())}")
     try:
-        target = float(rate) if at else presets()[name].clean
+        target = float(rate) if at else presets()[name].clean_error_rate
     except ValueError:
         target = math.nan
     highest = error_odds_table().error_rates[-1]
@@ -94,12 +94,12 @@ class SimulatedRecogniser:
         word_places = word_difficulty.place_words(lengths, clip, context.timeline, context.span_s)
         draws, clip_draw = _draw_variates(context.seed_key, self._key, len(spoken))
         chances = self._error_chances(
-            spoken, lengths, context, clip_draw, word_places.harder, pronunciations
+            spoken, lengths, context, clip_draw, word_places.difficulty, pronunciations
         )
         heard = word_errors.draw_heard_words(
             spoken, chances, draws, self.preset.manner, pronunciations
         )
-        heard = [each for each in heard if not word_places.lost[each.first]]
+        heard = [each for each in heard if not word_places.is_cut_off[each.first]]
         if self.target:
             heard = _insert_leaks(heard, word_places.leaks, draws)
         capitalised = _capitalised_words(context)
@@ -131,7 +131,7 @@ class SimulatedRecogniser:
         )
         level = self._odds * math.exp(_DIFFICULTY_SPREAD * clip_draw - _DIFFICULTY_SPREAD**2 / 2)
         error_odds_per_word = (
-            level * factors / max(factors.mean(), 1e-9) * np.exp(self.preset.noise * harder)
+            level * factors / max(factors.mean(), 1e-9) * np.exp(self.preset.noise_factor * harder)
         )
         chances: Floats = error_odds_per_word / (1 + error_odds_per_word)
         return chances
@@ -174,7 +174,7 @@ def _vulnerability_factors(
                 2.0 if not known else 1.4 if pronunciations.log_probability(word, "") < -11 else 1.0
             )
         if in_entity[i]:
-            factors[i] *= preset.entities
+            factors[i] *= preset.entity_factor
     return factors
 
 

@@ -15,12 +15,12 @@ _QUESTION_WORDS = frozenset(_QUESTION_TEXT.split())
 
 
 class TranscriptStyle(DataRecord, frozen=True, kw_only=True):
-    """The style of a recogniser's text; `spelled` joins letters ("" means L I A M with spaces)."""
+    """The style of a recogniser's text; `letter_joiner` joins letters ("": L I A M with spaces)."""
 
     cased: bool = False
-    stops: bool = False
-    digits: bool = False
-    spelled: str = " "
+    punctuated: bool = False
+    writes_digits: bool = False
+    letter_joiner: str = " "
     fillers: bool = False
 
 
@@ -38,13 +38,13 @@ def render_transcript(
     if not written_words:
         return ""
     is_question = written_words[0] in _QUESTION_WORDS
-    if style.digits:
+    if style.writes_digits:
         written_words = normalised_words.write_digits(written_words)
     parts = list(_join_letters(written_words, style))
     if style.cased:
         parts = [_apply_case(word, names) for word in parts]
         parts[0] = parts[0][:1].upper() + parts[0][1:]
-    return " ".join(parts) + (("?" if is_question else ".") if style.stops else "")
+    return " ".join(parts) + (("?" if is_question else ".") if style.punctuated else "")
 
 
 def _join_letters(heard: Sequence[str], style: TranscriptStyle) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _join_letters(heard: Sequence[str], style: TranscriptStyle) -> Iterator[str]
     for letter, group in itertools.groupby(heard, lambda word: len(word) == 1 and word.isalpha()):
         row = list(group)
         if letter and len(row) > 1:
-            yield style.spelled.join(word.upper() if style.cased else word for word in row)
+            yield style.letter_joiner.join(word.upper() if style.cased else word for word in row)
         else:
             yield from row
 

@@ -38,8 +38,8 @@ class PlacedWords(NamedTuple):
 
     start_s: Floats
     end_s: Floats
-    harder: Floats
-    lost: NDArray[np.bool_]
+    difficulty: Floats
+    is_cut_off: NDArray[np.bool_]
     leaks: tuple[tuple[int, float, str], ...] = ()
 
 

@@ -38,15 +38,16 @@ _MAX_SPLIT_SHARE = 0.7
 class ErrorManner(DataRecord, frozen=True, kw_only=True):
     """How a recogniser errs: shares of deleted and inserted words, and the weights of its choices.
 
-    `after` is added to the chance of the next error. `sound` and `fit` are the weights of the phone
-    distance and of the language model's log probability when a word is heard as another.
+    `after_error` is added to the chance of the next error. `distance_weight` and `language_weight`
+    are the weights of the phone distance and of the language model's log probability when a word is
+    heard as another.
     """
 
-    lost: float
-    added: float
-    after: float
-    sound: float
-    fit: float
+    deletion_share: float
+    insertion_share: float
+    after_error: float
+    distance_weight: float
+    language_weight: float
 
 
 class DrawnWord(NamedTuple):
@@ -76,7 +77,7 @@ def draw_heard_words(
         error_draw, kind, form, word_draw = draws[at]
         chance = chances[at]
         if erred and chance > 0:
-            chance = min(chance + manner.after * min(1.0, chance * 6), 0.97)
+            chance = min(chance + manner.after_error * min(1.0, chance * 6), 0.97)
         erred = bool(error_draw < chance)
         before = heard[-1].text if heard else ""
         if not erred:
@@ -110,10 +111,10 @@ def _draw_mistake(
     kind, form, word_draw = draw
     word, confusions = spoken[at], confusion_table()
     is_function_word = word in confusions.function_words
-    loss_share = manner.lost * (1.8 if is_function_word else 0.7)
+    loss_share = manner.deletion_share * (1.8 if is_function_word else 0.7)
     if kind < loss_share:
         return 1, ""
-    if kind > 1 - manner.added:
+    if kind > 1 - manner.insertion_share:
         return 1, f"{word} {_other_function_word(word, word_draw)}"
     if run:
         return _confuse_letter(spoken, at, run, form, word_draw, pronunciations)
@@ -178,9 +179,12 @@ def _similar_word(
     near = pronunciations.similar_words(bytes(sounds))
     options = [(other, far) for other, far in near if other != word and other != before]
     n = math.sqrt(max(len(sounds), 1))
-    logs = [manner.fit * pronunciations.log_probability(other, before) - manner.sound * far / n
-            - (2.0 if far < 0.05 else 0.0)  # context decides between most words of equal sound
-            for other, far in options]  # fmt: skip
+    logs = [
+        manner.language_weight * pronunciations.log_probability(other, before)
+        - manner.distance_weight * far / n
+        - (2.0 if far < 0.05 else 0.0)  # context decides between most words of equal sound
+        for other, far in options
+    ]
     return _pick_by_log_weight([other for other, _ in options], logs, word_draw) or word
 
 

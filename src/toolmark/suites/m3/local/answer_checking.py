@@ -58,7 +58,7 @@ _IRREGULAR_ORDINALS = {
 }
 
 
-def check_answer(reply: str, wanted: Sequence[str], rivals: Sequence[str] = ()) -> list[str]:
+def check_answer(reply: str, expected: Sequence[str], rivals: Sequence[str] = ()) -> list[str]:
     """Return what is wrong with the answer of a reply, as sentences; empty if it is right.
 
     The answer is the text after the last `Answer:` at the beginning of a line, or else the last
@@ -67,9 +67,9 @@ def check_answer(reply: str, wanted: Sequence[str], rivals: Sequence[str] = ()) 
     text = _final_answer(reply)
     if len(text) > _MAX_CHARS:
         return [f"the answer has {len(text)} characters; at most {_MAX_CHARS} are read"]
-    times = [part for part in wanted if _CLOCK_PATTERN.fullmatch(part)]
-    numbers = [part for part in wanted if _NUMBER_PATTERN.fullmatch(part)]
-    texts = [part for part in wanted if part not in times and part not in numbers]
+    times = [part for part in expected if _CLOCK_PATTERN.fullmatch(part)]
+    numbers = [part for part in expected if _NUMBER_PATTERN.fullmatch(part)]
+    texts = [part for part in expected if part not in times and part not in numbers]
     faults, text = _check_texts(text, texts, rivals)
     if times:
         found = _find_times(text)
@@ -88,27 +88,29 @@ def _final_answer(reply: str) -> str:
     return lines[-1].strip() if lines else ""
 
 
-def _set_differences(wanted: dict[object, str], found: dict[object, str]) -> list[str]:
+def _set_differences(expected: dict[object, str], found: dict[object, str]) -> list[str]:
     """Return sentences on the wanted values that are missing and on values not wanted."""
-    missing = [f"the answer lacks {wanted[value]!r}" for value in wanted if value not in found]
-    extra = [f"the answer also tells {found[value]!r}" for value in found if value not in wanted]
+    missing = [f"the answer lacks {expected[value]!r}" for value in expected if value not in found]
+    extra = [f"the answer also tells {found[value]!r}" for value in found if value not in expected]
     return missing + extra
 
 
 # --- names and codes --------------------------------------------------------------------
 
 
-def _check_texts(text: str, wanted: Sequence[str], rivals: Sequence[str]) -> tuple[list[str], str]:
+def _check_texts(
+    text: str, expected: Sequence[str], rivals: Sequence[str]
+) -> tuple[list[str], str]:
     """Return the problems with names and codes, and the text without the wanted ones."""
     faults = []
-    for part in sorted(wanted, key=len, reverse=True):
+    for part in sorted(expected, key=len, reverse=True):
         pattern = _name_pattern(part)
         if not pattern.search(text):
             faults.append(f"the answer lacks {part!r}")
         text = pattern.sub(" ; ", text)
-    others = [_name_pattern(name) for name in rivals if name not in wanted]
+    others = [_name_pattern(name) for name in rivals if name not in expected]
     others += [
-        _code_pattern(part) for part in wanted if len(part) == 1 or any(map(str.isdigit, part))
+        _code_pattern(part) for part in expected if len(part) == 1 or any(map(str.isdigit, part))
     ]
     extra = {found[0]: None for pattern in others for found in pattern.finditer(text)}
     return faults + [f"the answer also tells {name!r}" for name in extra], text
@@ -163,14 +165,14 @@ def _find_times(text: str) -> dict[object, str]:
 # --- numbers ----------------------------------------------------------------------------
 
 
-def _check_numbers(text: str, wanted: Sequence[str]) -> list[str]:
+def _check_numbers(text: str, expected_numbers: Sequence[str]) -> list[str]:
     """Return the problems with the numbers, in the notation with the fewest problems."""
     plain = _TIMES.sub(" x ", _DATE.sub(" ; ", _spelled_to_digits(text)))
     fall, rise = bool(_FALL_WORDS.search(plain.lower())), bool(_RISE_WORDS.search(plain.lower()))
-    signed = any(part[0] in "+-" for part in wanted)
+    signed = any(part[0] in "+-" for part in expected_numbers)
     if signed and fall and rise and not re.search(r"(?<!\w)[+-]\d", plain):
         return ["the answer tells of a rise and of a fall"]
-    expected: dict[object, str] = {Decimal(part): part for part in wanted}
+    expected: dict[object, str] = {Decimal(part): part for part in expected_numbers}
     faults_by_format = []
     for group, point in _DIGIT_FORMATS:
         found: dict[object, str] = {}

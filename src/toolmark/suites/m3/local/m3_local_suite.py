@@ -73,8 +73,8 @@ def load(parameters: M3LocalParameters) -> Suite:
         server_config.parse_config(server_configuration.SERVER_CONFIG, SUITE_NAME),
         parameters.cassette,
         parameters.mode,
-        prepare=prepare_workspace,
-        state=_take_snapshot,
+        prepare_workspace=prepare_workspace,
+        read_state=_take_snapshot,
         header=CassetteHeader(SUITE_NAME, seed, drawn_from),
     )
     return Suite(
@@ -127,20 +127,21 @@ def make_task(
     ]
     reference: dict[str, Any] = {
         "steps": steps,
-        "answer": f"Answer: {', '.join(item.answer)}",
-        "answers": list(item.answer),
-        "rivals": list(item.rivals),
-        "expects": item.expects,
+        "answer": f"Answer: {', '.join(item.answer_parts)}",
+        "answers": list(item.answer_parts),
+        "rivals": list(item.wrong_values),
+        "expects": item.expected_state,
         "servers": tuple(dict.fromkeys((*published_tasks.server_names(steps), *READER_SERVERS))),
-        "images": (item.name,),
+        "images": (item.picture_name,),
         "similarity": similarity,
         "files": {path: base64.b64encode(content).decode() for path, content in item.files.items()},
         "repository": [[subject, dict(files)] for subject, files in item.repository],
     }
     image = store.add_image(item.picture, "image/png")
-    question = f"{item.question}\n\n{_ANSWER_INSTRUCTION.format(item.form)}"
+    question = f"{item.question}\n\n{_ANSWER_INSTRUCTION.format(item.answer_form)}"
     message = Message(
-        role="user", parts=(Text(published_tasks.question_with_picture(question, item.name)), image)
+        role="user",
+        parts=(Text(published_tasks.question_with_picture(question, item.picture_name)), image),
     )
     return Task(
         id=f"{family}-{item.template}-{number}",

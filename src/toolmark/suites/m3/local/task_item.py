@@ -18,21 +18,22 @@ class TaskItem:
     `picture` is a PNG with the information that the question leaves out. `steps` are the reference:
     the calls of a step are independent of each other, and a later step depends on an earlier one.
     Paths in them are below `/workspace`. `files` are written into the workspace first, by path.
-    `repository` makes it a git repository of commits (subject, files), oldest first. `expects` is
-    the required final state, see `workspace_state.find_differences`. `answer` are the required
-    parts of the answer, see `answer_checking.check_answer`. `form` describes the answer line to the
-    model. `rivals` are values that a guess might name instead.
+    `repository` makes it a git repository of commits (subject, files), oldest first.
+    `expected_state` is the required final state, see `workspace_state.find_differences`.
+    `answer_parts` are the required parts of the answer, see `answer_checking.check_answer`.
+    `answer_form` describes the answer line to the model. `wrong_values` are values that a guess
+    might name instead.
     """
 
     template: str
     question: str
     picture: bytes
-    name: str
+    picture_name: str
     steps: Sequence[Calls]
-    expects: Mapping[str, Any]
-    form: str
-    answer: tuple[str, ...]
-    rivals: tuple[str, ...] = ()
+    expected_state: Mapping[str, Any]
+    answer_form: str
+    answer_parts: tuple[str, ...]
+    wrong_values: tuple[str, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     repository: Sequence[tuple[str, Mapping[str, str]]] = ()
 

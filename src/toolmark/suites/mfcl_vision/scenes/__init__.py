@@ -1,7 +1,7 @@
 """Scenes with signs, drawn from a setting, with the box of every sign.
 
 `render_scene` draws a `SceneSetting`. `SCENE_KINDS` lists the kinds of scenes and what each can
-show. Signs with the role `clue` and `lookalike` are on objects of one kind, beside each other. A
+show. Signs with the role `clue` and `lookalike` are on objects of one kind, next to each other. A
 `foreground` sign is on a nearer and larger object, a `clutter` sign on a small one.
 """
 
@@ -32,7 +32,7 @@ MAX_TRIES = 6
 class SceneKind:
     """A kind of scene: what shows its signs ("shop sign"), its drawing function, its capacities."""
 
-    bears: str
+    sign_carrier: str
     draw: Callable[[random.Random, SignArrangement], SceneCanvas]
     lookalikes: int = 6
     foreground: int = 1

@@ -70,7 +70,7 @@ def make_plaque(rng: random.Random, part: StyledSign, cap: float, room: float) -
 
 
 def make_caption_card(rng: random.Random, part: StyledSign, cap: float, room: float) -> SignFace:
-    """Return a small card beside a work of art."""
+    """Return a small card next to a work of art."""
     paper = rng.choice(((250, 249, 244), (34, 36, 40), (232, 226, 212)))
     style = draw_style(rng, paper, *part.families)
     block = set_part_text(rng, part, style, cap, room - cap * 1.4, (6, 9))

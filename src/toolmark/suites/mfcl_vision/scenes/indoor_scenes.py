@@ -93,7 +93,7 @@ def _draw_beams(canvas: SceneCanvas) -> None:
 
 
 def draw_gallery(rng: random.Random, arrangement: SignArrangement) -> SceneCanvas:
-    """Draw a room of a museum: works on the wall with their cards below or beside."""
+    """Draw a room of a museum: works on the wall with their cards below or next to."""
     canvas = SceneCanvas(rng, rng.choice(PICTURE_SIZES), (230, 228, 222))
     ground = canvas.height * rng.uniform(0.84, 0.9)
     plane = scene_backgrounds.make_slanted_plane(rng, canvas.width, ground, 0.04)

@@ -230,7 +230,7 @@ def make_plate(
     rim: float = 0.0,
     round_by: float = 0.0,
 ) -> SignFace:
-    """Return a plain plate around a block: `pad` beside and above it, at least of `size`."""
+    """Return a plain plate around a block: `pad` next to and above it, at least of `size`."""
     width = max(size[0], block.width + 2 * pad[0])
     height = max(size[1], block.height + 2 * pad[1])
     sheet = Canvas(width, height, look.paper)

@@ -27,7 +27,7 @@ GLASS_COLOURS: tuple[Colour, ...] = ((70, 88, 98), (92, 106, 112), (58, 66, 78),
 
 
 def draw_street(rng: random.Random, arrangement: SignArrangement) -> SceneCanvas:
-    """Draw shops beside each other, each with its sign above the window."""
+    """Draw shops next to each other, each with its sign above the window."""
     canvas = SceneCanvas(rng, rng.choice(PICTURE_SIZES), (200, 200, 200))
     ground = canvas.height * rng.uniform(0.74, 0.8)
     scene_backgrounds.draw_sky(canvas, canvas.height * 0.5)

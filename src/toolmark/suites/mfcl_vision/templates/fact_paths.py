@@ -58,10 +58,10 @@ def _visited_kinds(visited: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def follow_path(
-    world: FictionalWorld, start: Entity, path: FactPath
+    fictional_world: FictionalWorld, start: Entity, path: FactPath
 ) -> tuple[tuple[Entity, ...], EntityFact]:
     """Return the entities along the path, the start first, and the fact at its end."""
     along = [start]
     for name in path[:-1]:
-        along.append(world.entity(along[-1].facts[name].link))
+        along.append(fictional_world.entity(along[-1].facts[name].link))
     return tuple(along), along[-1].facts[path[-1]]

@@ -25,7 +25,7 @@ from toolmark.suites.mfcl_vision.item_records import (
     Sign,
     SignRole,
 )
-from toolmark.suites.mfcl_vision.scenes import SCENE_KINDS as SCENES
+from toolmark.suites.mfcl_vision.scenes import SCENE_KINDS
 from toolmark.suites.mfcl_vision.templates.fact_paths import FactPath, find_paths, follow_path
 from toolmark.suites.mfcl_vision.templates.question_phrases import (
     extreme_clauses,
@@ -61,7 +61,7 @@ class VisibleEntities:
 def draw_plan(
     subject: PictureSubject,
     kind: QueryKind,
-    world: FictionalWorld,
+    fictional_world: FictionalWorld,
     parameters: GenerationParameters,
     rng: Random,
     id: str,
@@ -69,9 +69,9 @@ def draw_plan(
     """Return a plan with all parts of its question. Raises ValueError if the item is not fair."""
     clue = _draw_clue_kind(subject, parameters, rng)
     path = _draw_path(subject, kind, parameters, rng)
-    visible, extreme = _draw_visible_entities(subject, kind, world, parameters, rng, path)
-    entities, fact = follow_path(world, visible.clue, path)
-    if _answer_share(world, subject, path, fact.value) > MAX_ANSWER_SHARE:
+    visible, extreme = _draw_visible_entities(subject, kind, fictional_world, parameters, rng, path)
+    entities, fact = follow_path(fictional_world, visible.clue, path)
+    if _answer_share(fictional_world, subject, path, fact.value) > MAX_ANSWER_SHARE:
         raise ValueError("too many that may be seen lead to the answer")
     mark = "" if extreme or not visible.lookalikes else seeds.draw_one(rng, SIGN_POSITIONS)
     scene = seeds.draw_one(rng, _scenes_with_room(subject, visible, parameters))
@@ -84,7 +84,7 @@ def draw_plan(
         domain=subject.domain,
         kind=kind,
         template=template_name(subject, kind),
-        asked=QuestionParts(
+        question=QuestionParts(
             request=opening + _write_request(subject.entity_kind, path, clue_phrase, rng),
             context=seeds.draw_one(rng, subject.contexts),
             hint=_draw_hint(clue, path, rng),
@@ -93,10 +93,13 @@ def draw_plan(
         answers=answer_spellings.accepted_spellings(fact.value, fact.unit, fact.text),
         setting=SceneSetting(
             scene=scene,
-            signs=(*_make_signs(world, visible, clue, path, mark), *_draw_clutter(scene, rng)),
+            signs=(
+                *_make_signs(fictional_world, visible, clue, path, mark),
+                *_draw_clutter(scene, rng),
+            ),
             clue_share=LETTER_HEIGHT_SHARES[seeds.draw_one(rng, parameters.sizes)],
         ),
-        hops=_make_hops(world, entities, path, clue_query(visible.clue, clue)),
+        hops=_make_hops(fictional_world, entities, path, clue_query(visible.clue, clue)),
     )
 
 
@@ -138,12 +141,12 @@ def _draw_path(
 
 
 def _answer_share(
-    world: FictionalWorld, subject: PictureSubject, path: FactPath, answer: str
+    fictional_world: FictionalWorld, subject: PictureSubject, path: FactPath, answer: str
 ) -> float:
     """Return the share of possible subjects from which the path leads to an answer."""
     found = [
-        follow_path(world, entity, path)[1].value
-        for entity in world.entities_of_kind(subject.entity_kind)
+        follow_path(fictional_world, entity, path)[1].value
+        for entity in fictional_world.entities_of_kind(subject.entity_kind)
     ]
     return found.count(answer) / len(found)
 
@@ -156,8 +159,8 @@ def _scenes_with_room(
         scene
         for scene in subject.scenes
         if scene in parameters.scenes
-        and SCENES[scene].lookalikes >= len(visible.lookalikes)
-        and SCENES[scene].foreground >= len(visible.foreground)
+        and SCENE_KINDS[scene].lookalikes >= len(visible.lookalikes)
+        and SCENE_KINDS[scene].foreground >= len(visible.foreground)
     ]
     if not found:
         raise ValueError(f"no scene of a {subject.noun} holds so much")
@@ -170,19 +173,19 @@ def _scenes_with_room(
 def _draw_visible_entities(
     subject: PictureSubject,
     kind: QueryKind,
-    world: FictionalWorld,
+    fictional_world: FictionalWorld,
     parameters: GenerationParameters,
     rng: Random,
     path: FactPath,
 ) -> tuple[VisibleEntities, str]:
     """Return the visible entities; for a choice among them also the criterion as text."""
-    clue_entity = seeds.draw_one(rng, world.entities_of_kind(subject.entity_kind))
+    clue_entity = seeds.draw_one(rng, fictional_world.entities_of_kind(subject.entity_kind))
     n = seeds.draw_one(rng, parameters.lookalikes)
     rivals = max(n, MIN_RIVALS) if kind == "select" else n
-    lookalikes = tuple(world.draw_lookalikes(clue_entity, rng, rivals)) if rivals else ()
+    lookalikes = tuple(fictional_world.draw_lookalikes(clue_entity, rng, rivals)) if rivals else ()
     others = [
         entity
-        for entity in world.entities_of_kind(subject.entity_kind)
+        for entity in fictional_world.entities_of_kind(subject.entity_kind)
         if entity not in (clue_entity, *lookalikes)
     ]
     depth = seeds.draw_one(rng, parameters.depth)
@@ -216,7 +219,11 @@ def _choose_by_extreme(
 
 
 def _make_signs(
-    world: FictionalWorld, visible: VisibleEntities, clue: ClueKind, path: FactPath, mark: str
+    fictional_world: FictionalWorld,
+    visible: VisibleEntities,
+    clue: ClueKind,
+    path: FactPath,
+    mark: str,
 ) -> tuple[Sign, ...]:
     """Return the signs: the clue, its look-alikes, those in the foreground."""
     roles: list[SignRole] = ["clue"]
@@ -228,7 +235,7 @@ def _make_signs(
             lines=(entity.name,) if clue == "text" else (),
             symbol="" if clue == "text" else entity.emblem,
             entity=entity.id,
-            answer=follow_path(world, entity, path)[1].value,
+            answer=follow_path(fictional_world, entity, path)[1].value,
             mark=mark if role == "clue" else "",
         )
         for role, entity in zip(roles, visible.everyone, strict=True)
@@ -238,7 +245,7 @@ def _make_signs(
 def _draw_clutter(scene: str, rng: Random) -> list[Sign]:
     """Return lettering that leads nowhere."""
     texts = request_phrases().clutter_texts
-    n = seeds.draw_below(rng, 1 + min(MAX_CLUTTER, SCENES[scene].clutter))
+    n = seeds.draw_below(rng, 1 + min(MAX_CLUTTER, SCENE_KINDS[scene].clutter))
     indices = seeds.sample_indices(rng, len(texts), n)
     return [Sign(role="clutter", lines=(texts[i],)) for i in indices]
 
@@ -262,7 +269,7 @@ def _describe_clue(
     return seeds.draw_one(rng, phrasings).format(
         noun=subject.noun,
         clue="name" if clue == "text" else "emblem",
-        thing=with_article(SCENES[scene].bears),
+        thing=with_article(SCENE_KINDS[scene].sign_carrier),
         mark=mark,
     )
 
@@ -296,11 +303,11 @@ def _draw_hint(clue: ClueKind, path: FactPath, rng: Random) -> str:
 
 
 def _make_hops(
-    world: FictionalWorld, entities: Sequence[Entity], path: FactPath, query: str
+    fictional_world: FictionalWorld, entities: Sequence[Entity], path: FactPath, query: str
 ) -> tuple[Hop, ...]:
     hops = []
     for entity, fact in zip(entities, path, strict=True):
         found = entity.facts[fact].value
-        hops.append(Hop(query=query, href=world.page(entity.id).href, finds=found))
+        hops.append(Hop(query=query, href=fictional_world.page(entity.id).href, finds=found))
         query = found
     return tuple(hops)

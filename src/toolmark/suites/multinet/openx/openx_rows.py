@@ -31,8 +31,7 @@ from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.number_format import format_count, format_percent
 from toolmark.suites.multinet.baseline_answers import split_in_halves
 from toolmark.suites.multinet.frame_records import ActionVector, Frame, Picture
-from toolmark.suites.multinet.loaded_rows import MAX_ID_CHARS
-from toolmark.suites.multinet.loaded_rows import is_valid_name as sound
+from toolmark.suites.multinet.loaded_rows import MAX_ID_CHARS, is_valid_name
 from toolmark.suites.multinet.openx import action_statistics, robot_data_folders
 from toolmark.suites.multinet.openx.action_statistics import ActionRange
 from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES, OWN_MORPHOLOGY, Morphology
@@ -118,7 +117,7 @@ def rows(folder: Path, *, morphology: str, split: Split, seed: int, history: int
             *robot_data_folders.naming_notes(robot, morphology),
             *((SIBLING_TRAIN_NOTE,) if train and sibling_train_folder(data_folder) else ()),
         ),
-        held={each.place.name: each.episode for each in selected},
+        cached_episodes={each.place.name: each.episode for each in selected},
     )
 
 
@@ -126,8 +125,8 @@ def rows(folder: Path, *, morphology: str, split: Split, seed: int, history: int
 class RobotRows:
     """The steps of one split, episode by episode.
 
-    `spaces` is one space for all episodes, or one for each. `held` are the episodes by name; they
-    are not pickled with the rows, and are read again on demand.
+    `spaces` is one space for all episodes, or one for each. `cached_episodes` are the episodes by
+    name; they are not pickled with the rows, and are read again on demand.
     """
 
     data: RobotData
@@ -139,11 +138,11 @@ class RobotRows:
     hashes: Mapping[str, str]
     notes: tuple[str, ...]
     clustered: bool = True
-    held: Mapping[str, RobotEpisode] = field(default_factory=dict, compare=False)
+    cached_episodes: Mapping[str, RobotEpisode] = field(default_factory=dict, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without what was read and cached."""
-        names = [name for name in self.__dataclass_fields__ if name != "held"]
+        names = [name for name in self.__dataclass_fields__ if name != "cached_episodes"]
         return RobotRows, tuple(getattr(self, name) for name in names)
 
     def __len__(self) -> int:
@@ -180,8 +179,8 @@ class RobotRows:
         return replace(frame, fields={name: text for name, text in fields.items() if text})
 
     def _get_episode(self, location: EpisodeLocation, steps: int) -> RobotEpisode:
-        if location.name in self.held:
-            return self.held[location.name]
+        if location.name in self.cached_episodes:
+            return self.cached_episodes[location.name]
         if self._last_episode.get(location.name) is None:
             self._last_episode.clear()
             self._last_episode[location.name] = self.data.read_episode(location, steps)
@@ -236,7 +235,7 @@ def _scan_files(
     data: RobotData, names: Sequence[str], robot: Morphology, folder: Path
 ) -> Mapping[str, FileScan]:
     """Return the content of the files, read once per process. Raises DataError for bad ones."""
-    stamps = tuple(_file_stamp(name) for name in (*names, *data.about.described))
+    stamps = tuple(_file_stamp(name) for name in (*names, *data.about.description_files))
     found = _scan_request(_ScanRequest(stamps, len(robot.names), data), tuple(names))
     faults, episode_names = RowFaults(), set[str]()
     for each in found.values():
@@ -288,7 +287,7 @@ def _scan_file(data: RobotData, file: str) -> FileScan:
                 )
                 for k, why in bad_steps.items()
             ]
-            if not sound(name):
+            if not is_valid_name(name):
                 why = f"a name of more than {MAX_ID_CHARS} characters, or with control characters"
                 faults.append((data.describe_location(location), why))
             elif len(episode.actions) and not bad_steps:
@@ -322,7 +321,7 @@ def _non_finite_values(action: Any) -> str:
 
 def _combined_sha256(about: DatasetInfo, scans: Mapping[str, FileScan], home: Path) -> str:
     """Return one SHA-256 of everything that was read: of the files' hashes and relative paths."""
-    sums = {file: files.file_sha256(Path(file)) for file in about.described}
+    sums = {file: files.file_sha256(Path(file)) for file in about.description_files}
     sums |= {file: scan.sha256 for file, scan in scans.items()}
     relative_paths = {file: Path(os.path.relpath(file, home)).as_posix() for file in sums}
     lines = sorted(f"{relative_paths[file]} {sums[file]}" for file in sums)
@@ -385,7 +384,7 @@ def _data_notes(
     notes = [
         f"robot data: {about.name}, {'its own' if 'test' in parts else 'a seeded'} test split: "
         f"{format_count(n_test)} of {format_count(n_train + n_test)} rows; {format_count(n_train)} "
-        "are kept to learn from"
+        "are reserved to learn from"
     ]
     if "test" not in parts:
         notes.append(
@@ -397,9 +396,9 @@ def _data_notes(
         notes.append("the test split is what the data call validation")
     if not train:
         notes.append("no training split: ranges and means are those of the other half of episodes")
-    missing_files = [f"{n} of {split}" for split, n in sorted(about.lost.items()) if n]
+    missing_files = [f"{n} of {split}" for split, n in sorted(about.n_missing_files.items()) if n]
     if missing_files:
         notes.append(f"files that are not here: {', '.join(missing_files)}")
-    if about.dropped:
-        notes.append(f"members of the action that are no floats: {', '.join(about.dropped)}")
+    if about.unused_members:
+        notes.append(f"members of the action that are no floats: {', '.join(about.unused_members)}")
     return tuple(notes)

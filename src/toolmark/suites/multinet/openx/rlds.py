@@ -163,11 +163,11 @@ def open_rlds(folder: Path, root: Path) -> RldsData:
             name=str(info.get("name", "")),
             parts={split: tuple(str(path) for path in found.values())
                    for split, (found, _) in shards.items()},
-            lost={split: len(lengths) - len(found)
+            n_missing_files={split: len(lengths) - len(found)
                   for split, (found, lengths) in shards.items()},
-            described=(str(folder / INFO_FILE), str(folder / FEATURES_FILE)),
+            description_files=(str(folder / INFO_FILE), str(folder / FEATURES_FILE)),
             members=members,
-            dropped=dropped,
+            unused_members=dropped,
             width=width,
         ),
         counts={str(path): lengths[k]

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from toolmark.core.errors import DataError, UsageError
-from toolmark.suites.multinet.loaded_rows import is_valid_name as sound
+from toolmark.suites.multinet.loaded_rows import is_valid_name
 from toolmark.suites.multinet.openx import dataset_description, parquet_episodes, rlds
 from toolmark.suites.multinet.openx.morphologies import (
     MAX_DIMENSIONS,
@@ -73,8 +73,8 @@ def open_data(folder: Path, name: str, root: Path) -> tuple[RobotData, Morpholog
         else parquet_episodes.open_parquet(folder, width, root)
     )
     if description.path:
-        described = (*data.about.described, description.path)
-        data = replace(data, about=replace(data.about, described=described))
+        described = (*data.about.description_files, description.path)
+        data = replace(data, about=replace(data.about, description_files=described))
     n = data.about.width or width
     if width and n != width:
         raise DataError(
@@ -90,7 +90,7 @@ def open_data(folder: Path, name: str, root: Path) -> tuple[RobotData, Morpholog
     described_robot = name_dimensions(
         robot, data.about.members, n, robot is not None and _is_published_set(folder, data, robot)
     )
-    if bad_names := [each for each in described_robot.names if not sound(each)]:
+    if bad_names := [each for each in described_robot.names if not is_valid_name(each)]:
         raise DataError(
             f"{folder}: a name of a dimension that cannot be one: {bad_names[0][:80]!r}"
         )
@@ -128,12 +128,14 @@ def _is_published_set(folder: Path, data: RobotData, robot: Morphology) -> bool:
 
 def naming_notes(robot: Morphology, name: str) -> tuple[str, ...]:
     """Return notes for the user about the names of the action's numbers."""
-    advice = f"{dataset_description.DESCRIPTION_FILE} beside the data can say names and environment"
+    advice = (
+        f"{dataset_description.DESCRIPTION_FILE} next to the data can say names and environment"
+    )
     if robot.published:
         statement = f"the action's numbers are called as in {robot.published}"
         return (f"{statement}; if these are other data, {advice}",)
     if name == OWN_MORPHOLOGY and not robot.environment:
-        return (f"not told where the robot is; {advice}",)
+        return (f"the prompt does not say where the robot is; {advice}",)
     if name != OWN_MORPHOLOGY:
         first_names = ", ".join(robot.names[:3]) + (", ..." if len(robot.names) > 3 else "")
         return (

@@ -14,18 +14,18 @@ from toolmark.core.records import Record
 class DatasetInfo(Record, frozen=True, kw_only=True):
     """What is known of a data set before its episodes are read.
 
-    `parts` are its files by split ("" if it has none), `lost` is the number of missing files of a
-    split, `described` are the files that describe it. `members` are the action's float members,
-    sorted, with their lengths; empty if it is one vector. `dropped` are its other members. `width`
-    is the number of floats of an action, 0 if only the steps show it.
+    `parts` are its files by split ("" if it has none), `n_missing_files` is the number of missing
+    files of a split, `description_files` are the files that describe it. `members` are the action's
+    float members, sorted, with their lengths; empty if it is one vector. `unused_members` are its
+    other members. `width` is the number of floats of an action, 0 if only the steps show it.
     """
 
     name: str
     parts: dict[str, tuple[str, ...]]
-    lost: dict[str, int] = {}
-    described: tuple[str, ...] = ()
+    n_missing_files: dict[str, int] = {}
+    description_files: tuple[str, ...] = ()
     members: tuple[tuple[str, int], ...] = ()
-    dropped: tuple[str, ...] = ()
+    unused_members: tuple[str, ...] = ()
     width: int = 0
 
 

@@ -18,12 +18,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolmark.core import files
 from toolmark.core.errors import DataError, UsageError, suggest_names
-from toolmark.sources import pinned_archives as packages
+from toolmark.sources import pinned_archives
 from toolmark.suites.multinet.frame_records import ACTIONS
 from toolmark.suites.multinet.overcooked import kitchen_state, safe_unpickling
 from toolmark.suites.multinet.overcooked.kitchen_state import Grid, KitchenState
 
-PACKAGE = packages.Package(
+PACKAGE = pinned_archives.Package(
     name="overcooked-ai",
     version="1.1.0",
     file="overcooked_ai-1.1.0.tar.gz",
@@ -81,7 +81,7 @@ class SplitGames(NamedTuple):
 
 def fetch_package(folder: Path | None = None) -> Path:
     """Return the folder of the unpacked package; fetch it if necessary."""
-    return packages.fetch_package(PACKAGE, folder)
+    return pinned_archives.fetch_package(PACKAGE, folder)
 
 
 def data_folder(folder: Path | None = None) -> Path:

@@ -59,8 +59,8 @@ def draw_kitchen(
     sheet = _draw_empty_kitchen(home, kitchen).copy()
     for n, player in enumerate(state.players):
         facing = FACING_NAMES[player.orientation].upper()
-        held_suffix = _carried_sprite_suffix(player.held_object)
-        _paste_sprite(sheet, sprites[f"{facing}{held_suffix}"], player.position)
+        carried_suffix = _carried_sprite_suffix(player.carried_object)
+        _paste_sprite(sheet, sprites[f"{facing}{carried_suffix}"], player.position)
         _paste_sprite(sheet, sprites[f"{facing}-{HAT_COLOURS[n]}hat"], player.position)
     for thing in state.objects.values():
         _paste_sprite(sheet, sprites[_object_sprite_name(thing, kitchen)], thing.position)

@@ -53,7 +53,7 @@ class Player(Record, frozen=True, kw_only=True):
 
     position: Position
     orientation: Position
-    held_object: KitchenObject | None = None
+    carried_object: KitchenObject | None = None
 
 
 class KitchenState(Record, frozen=True, kw_only=True):
@@ -111,7 +111,7 @@ def _state_faults(state: KitchenState, kitchen: Grid) -> Iterator[str]:
             yield f"player {n} faces {player.orientation}"
         if tile_at(kitchen, player.position) != FLOOR_TILE:
             yield f"player {n} does not stand on the floor"
-        yield from _object_faults(player.held_object)
+        yield from _object_faults(player.carried_object)
     for thing in state.objects.values():
         if not tile_at(kitchen, thing.position):
             yield f"{thing.name} outside the layout, at {thing.position}"
@@ -185,11 +185,11 @@ def _describe_position(position: Position) -> str:
 
 
 def _describe_player(n: int, player: Player) -> str:
-    held_name = _describe_object(player.held_object) if player.held_object else "nothing"
+    carried_name = _describe_object(player.carried_object) if player.carried_object else "nothing"
     faces = FACING_NAMES[player.orientation]
     return (
         f"player {n} ({HAT_COLOURS[n]} hat) at {_describe_position(player.position)}, faces "
-        f"{faces}, holds {held_name}"
+        f"{faces}, holds {carried_name}"
     )
 
 

@@ -27,7 +27,7 @@ AnswerMode = Literal["action", "probs"]
 DATA_NOTES = (
     "real games that people played in 2019; the paper's are of 2020, so that its numbers are of "
     "other games",
-    "the score told is that before the step: the file's own counts what the step itself earned",
+    "the score shown is that before the step: the file's own counts what the step itself earned",
     "no game is in both splits, but the same people play in both",
 )
 MAX_FRAMES = 100  # frames sent for a step: each is a picture in the request

@@ -140,7 +140,7 @@ class _KeepShortTexts:
             return TextInFile(offset, len(value))
         self._n_bytes += len(value)
         if self._n_bytes > MAX_BYTES:
-            raise _Refused(f"more than {MAX_BYTES >> 20} MiB beside its long texts")
+            raise _Refused(f"more than {MAX_BYTES >> 20} MiB besides its long texts")
         return value
 
 

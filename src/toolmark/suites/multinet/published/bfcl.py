@@ -28,7 +28,7 @@ from toolmark.core import seeds
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.formats.parse import python_calls
 from toolmark.official_bfcl import multi_turn_tasks, official_data
-from toolmark.suites.multinet import published_layout as folders
+from toolmark.suites.multinet import published_layout
 from toolmark.suites.multinet.frame_records import Frame, FunctionCalls
 from toolmark.suites.multinet.loaded_rows import LoadedRows, natural_sort_key
 from toolmark.suites.multinet.published_layout import RowFaults, Split, SplitFolder
@@ -72,9 +72,9 @@ def rows(folder: Path | None, *, split: Split, seed: int, sample: SampleMode = "
     """Read a split. Raises DataError that lists every bad entry with its line."""
     if sample not in _SAMPLE_MODES:
         raise UsageError(f"bfcl: no sample {sample!r}{suggest_names(sample, _SAMPLE_MODES[1:])}")
-    folders.check_split(split)
+    published_layout.check_split(split)
     official = official_data.fetch_wheel()
-    train_folder = folders.find_split_folder(folder, NAMES, "train") if folder else None
+    train_folder = published_layout.find_split_folder(folder, NAMES, "train") if folder else None
     source = _locate_files(folder, split if train_folder else "test", official)
     frames = sorted(
         _read_conversations(source, official), key=lambda frame: natural_sort_key(frame.id)
@@ -86,7 +86,7 @@ def rows(folder: Path | None, *, split: Split, seed: int, sample: SampleMode = "
     notes = [f"BFCL: {len(selected)} of {len(frames)} conversations"]
     if sample_mode == "seeded":
         notes[0] += (
-            f", drawn by id with seed {seed}; {len(frames) - len(selected)} are kept to learn"
+            f", drawn by id with seed {seed}; {len(frames) - len(selected)} are reserved to learn"
         )
         notes[0] += " from, unless sample=all asks them too"
     if folder is None:
@@ -121,7 +121,7 @@ def _locate_files(folder: Path | None, split: Split, official: Path) -> _Convers
             data_folder / name,
             data_folder / "possible_answer" / name,
         )
-    split_folder = folders.find_split_folder(folder, NAMES, split)
+    split_folder = published_layout.find_split_folder(folder, NAMES, split)
     assert split_folder is not None  # `train` is asked for only if it exists
     return _ConversationFiles(
         split_folder, split_folder.path / "questions.jsonl", split_folder.path / "answers.jsonl"
@@ -131,7 +131,7 @@ def _locate_files(folder: Path | None, split: Split, official: Path) -> _Convers
 def _read_conversations(source: _ConversationFiles, official: Path) -> list[Frame]:
     faults = RowFaults()
     truths: dict[str, _Answer] = {}
-    for number, row in folders.parse_json_lines(
+    for number, row in published_layout.parse_json_lines(
         source.split_folder.read_bytes(source.answers), _Answer, faults
     ):
         if row.id in truths:
@@ -154,7 +154,7 @@ def _parse_conversations(
     source: _ConversationFiles, truths: dict[str, _Answer], official: Path, faults: RowFaults
 ) -> Iterator[Frame]:
     seen_ids: set[str] = set()
-    for number, row in folders.parse_json_lines(
+    for number, row in published_layout.parse_json_lines(
         source.split_folder.read_bytes(source.questions), _Question, faults
     ):
         where = f"line {number}"

@@ -19,7 +19,7 @@ from toolmark.core import files, user_modules
 from toolmark.core.errors import DataError, UsageError
 from toolmark.suites.multinet.data_sources import data_sources
 from toolmark.suites.multinet.multinet_families import Family
-from toolmark.suites.multinet.published import piqa as layout
+from toolmark.suites.multinet.published import piqa as piqa_files
 
 PIQA_DATASET, PARQUET_BRANCH = "ybisk/piqa", "refs/convert/parquet"
 """The data set, and the branch of the hub with Parquet files; other branches need its script."""
@@ -41,7 +41,7 @@ def piqa(folder: Path | None = None, source: str = PIQA_DATASET) -> Path:
     if final_folder.is_dir():
         return final_folder
     rows = _check_rows(_load_training_rows(source), source)
-    evaluated = frozenset(layout.published_positions(len(rows)))
+    evaluated = frozenset(piqa_files.published_positions(len(rows)))
     parts = {
         "public": [row for at, row in enumerate(rows) if at in evaluated],
         "train": [row for at, row in enumerate(rows) if at not in evaluated],
@@ -83,7 +83,7 @@ def _raise_manual_download(family: Family) -> NoReturn:
     )
     raise UsageError(
         f"multinet-{family} stands on no hub as it is read here. It is had from "
-        f"{data_sources()[family].download}. Then: `{command}`; the layout is told in "
+        f"{data_sources()[family].download}. Then: `{command}`; the layout is described in "
         "docs/suites/multinet.md. "
         "Without the data a synthetic stand-in is asked"
     )
@@ -130,17 +130,21 @@ def _check_rows(rows: Iterable[Mapping[str, Any]], source: str) -> list[dict[str
     counts: dict[str, int] = {}
     for number, row in enumerate(rows):
         try:
-            parsed = msgspec.convert({name: row.get(name) for name in _ROW_FIELDS}, layout.PiqaRow)
+            parsed = msgspec.convert(
+                {name: row.get(name) for name in _ROW_FIELDS}, piqa_files.PiqaRow
+            )
         except msgspec.ValidationError as error:
             raise DataError(f"{source}: row {number}: {error}") from None
         if parsed.label not in (0, 1):
             raise DataError(f"{source}: row {number}: label {parsed.label}, not 0 or 1")
-        name = layout.row_id(parsed)
+        name = piqa_files.row_id(parsed)
         counts[name] = counts.get(name, 0) + 1
         id = name if counts[name] == 1 else f"{name}-{counts[name]}"
         checked.append({"id": id, **{name: getattr(parsed, name) for name in _ROW_FIELDS}})
-    if len(checked) != layout.N_TRAIN:
-        raise DataError(f"{source}: {len(checked)} rows; PIQA's training file has {layout.N_TRAIN}")
+    if len(checked) != piqa_files.N_TRAIN:
+        raise DataError(
+            f"{source}: {len(checked)} rows; PIQA's training file has {piqa_files.N_TRAIN}"
+        )
     return checked
 
 

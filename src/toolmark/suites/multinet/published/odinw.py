@@ -26,7 +26,7 @@ from msgspec import Meta
 from toolmark.core import seeds
 from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.errors import DataError, UsageError, suggest_names
-from toolmark.suites.multinet import published_layout as folders
+from toolmark.suites.multinet import published_layout
 from toolmark.suites.multinet.frame_records import Choice, Frame
 from toolmark.suites.multinet.loaded_rows import LoadedRows, natural_sort_key, number_steps
 from toolmark.suites.multinet.published_layout import RowDecoder, RowFaults, Split, SplitFolder
@@ -82,13 +82,13 @@ def rows(
     folder: Path, *, split: Split, seed: int, subset: str | Collection[str] = ()
 ) -> LoadedRows:
     """Read a split: all sub-sets, or those named. Raises DataError that lists every bad row."""
-    split_folder = folders.find_split_folder(folder, NAMES, split)
+    split_folder = published_layout.find_split_folder(folder, NAMES, split)
     if split_folder is None:
         return LoadedRows((), {}, (f"ODinW: {folder} holds no training split",), clustered=True)
     available = sorted(path.parent.name for path in split_folder.path.glob(f"*/{_CATEGORIES_FILE}"))
     selected = [subset] if isinstance(subset, str) and subset else list(subset) or available
     if not available:
-        raise folders.missing_data_error(split_folder.path, "odinw")
+        raise published_layout.missing_data_error(split_folder.path, "odinw")
     for name in selected:
         if name not in available:
             raise UsageError(
@@ -127,7 +127,9 @@ def _read_subset(split_folder: SplitFolder, home: Path, max_rows: int | None, se
     """Return a sub-set's rows, by id."""
     name = home.name
     path = home / _CATEGORIES_FILE
-    listed = folders.decode_json_file(split_folder.read_bytes(path), _Categories, path).categories
+    listed = published_layout.decode_json_file(
+        split_folder.read_bytes(path), _Categories, path
+    ).categories
     names, index, note = _check_classes(name, listed, path)
     if len(names) < 2:
         return _Subset([], {}, f"ODinW: {name} has a single class and is left out")
@@ -159,7 +161,7 @@ def _check_classes(
     if n_expected is not None and len(classes) != n_expected:
         raise DataError(
             f"{path}: {len(classes)} classes, but the published {name} has {n_expected}; "
-            "give a sub-set of your own a name of its own"
+            "give your own sub-set another name"
         )
     note = "" if n_expected else f"ODinW: {name} is none of the 24 published sub-sets"
     return tuple(each.name for each in classes), index, note
@@ -179,7 +181,7 @@ def _parse_pairs(
     crops = SplitFolder(home / _CROPS_FOLDER, split_folder.root)
     class_by_crop: dict[Path, int] = {}
     for number, text in enumerate(
-        folders.decode_json_file(split_folder.read_bytes(path), list[msgspec.Raw], path), 1
+        published_layout.decode_json_file(split_folder.read_bytes(path), list[msgspec.Raw], path), 1
     ):
         where = f"row {number}"
         pair = decoder.decode(text, where, faults)

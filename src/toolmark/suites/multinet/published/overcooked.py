@@ -29,7 +29,7 @@ from toolmark.core import files
 from toolmark.core.errors import DataError
 from toolmark.core.files import file_sha256
 from toolmark.core.number_format import format_count
-from toolmark.suites.multinet import published_layout as folders
+from toolmark.suites.multinet import published_layout
 from toolmark.suites.multinet.frame_records import Frame, Picture
 from toolmark.suites.multinet.loaded_rows import prepare_picture
 from toolmark.suites.multinet.overcooked import human_games, safe_unpickling
@@ -91,12 +91,12 @@ def rows(
     UsageError for what cannot be asked, DataError that lists every bad row.
     """
     check_options(mode, history, pictures)
-    split_folder = folders.find_split_folder(folder, NAMES, split)
+    split_folder = published_layout.find_split_folder(folder, NAMES, split)
     if split_folder is None:
         note = f"Overcooked: {folder} holds no training split"
         return PublishedGames(folder, {}, {}, (note,), mode, history, pictures)
     found = sorted(path for ending in _FILE_PATTERNS for path in split_folder.path.glob(ending))
-    path = folders.require_single_file(
+    path = published_layout.require_single_file(
         found, split_folder.path, "pickled list of rows (*.pickle)", "overcooked"
     )
     split_folder.require_inside(path)

@@ -22,7 +22,7 @@ import msgspec
 
 from toolmark.core import seeds
 from toolmark.core.errors import DataError, UsageError, suggest_names
-from toolmark.suites.multinet import published_layout as folders
+from toolmark.suites.multinet import published_layout
 from toolmark.suites.multinet.frame_records import Choice, Frame
 from toolmark.suites.multinet.loaded_rows import LoadedRows, natural_sort_key
 from toolmark.suites.multinet.published_layout import RowFaults, Split, SplitFolder
@@ -59,15 +59,19 @@ def rows(folder: Path, *, split: Split, seed: int, sample: SampleMode = "") -> L
     """
     if sample not in _SAMPLE_MODES:
         raise UsageError(f"piqa: no sample {sample!r}{suggest_names(sample, _SAMPLE_MODES[1:])}")
-    folders.check_split(split)
-    train_folder = folders.find_split_folder(folder, NAMES, "train")
+    published_layout.check_split(split)
+    train_folder = published_layout.find_split_folder(folder, NAMES, "train")
     split_folder = (
-        folders.find_split_folder(folder, NAMES, "test") if split == "test" else train_folder
+        published_layout.find_split_folder(folder, NAMES, "test")
+        if split == "test"
+        else train_folder
     )
-    split_folder = split_folder or folders.find_split_folder(folder, NAMES, "test")
+    split_folder = split_folder or published_layout.find_split_folder(folder, NAMES, "test")
     assert split_folder is not None  # only a `train` split can be missing
     found = sorted(split_folder.path.glob("*.jsonl"))
-    path = folders.require_single_file(found, split_folder.path, "file of rows (*.jsonl)", "piqa")
+    path = published_layout.require_single_file(
+        found, split_folder.path, "file of rows (*.jsonl)", "piqa"
+    )
     rows_by_id = _read_rows(split_folder, path)
     default_mode: SampleMode = "published" if len(rows_by_id) == N_TRAIN else "all"
     selected, note = _select_rows(
@@ -86,12 +90,14 @@ def _read_rows(split_folder: SplitFolder, path: Path) -> list[tuple[str, PiqaRow
     """Return the rows by id, in the order of the file."""
     faults = RowFaults()
     found: dict[str, tuple[int, PiqaRow]] = {}
-    numbered = list(folders.parse_json_lines(split_folder.read_bytes(path), PiqaRow, faults))
+    numbered = list(
+        published_layout.parse_json_lines(split_folder.read_bytes(path), PiqaRow, faults)
+    )
     labels = _read_labels(split_folder, path, len(numbered))
     for at, (number, row) in enumerate(numbered):
         label = labels[at] if row.label is None and labels else row.label
         name = row_id(row)
-        if why := folders.missing_texts(goal=row.goal, sol1=row.sol1, sol2=row.sol2):
+        if why := published_layout.missing_texts(goal=row.goal, sol1=row.sol1, sol2=row.sol2):
             faults.add(f"line {number}", why)
         elif row.sol1.strip() == row.sol2.strip():
             faults.add(f"line {number}", "both solutions are the same")
@@ -154,7 +160,7 @@ def _select_rows(
         case _:
             selected, note = list(rows_by_id), f"PIQA: all {len(rows_by_id)} rows of the file"
     if len(selected) < len(rows_by_id):
-        note += f"; {len(rows_by_id) - len(selected)} are kept to learn from"
+        note += f"; {len(rows_by_id) - len(selected)} are reserved to learn from"
     verb = "are" if are_published_labels(row.label for _, row in selected) else "are not"
     return [name for name, _ in selected], (
         f"{note}; their labels {verb} those of MultiNet's sample",

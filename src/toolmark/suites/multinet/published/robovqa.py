@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 from toolmark.core.errors import DataError
 from toolmark.core.files import file_sha256
-from toolmark.suites.multinet import published_layout as folders
-from toolmark.suites.multinet import step_parquet
+from toolmark.suites.multinet import published_layout, step_parquet
 from toolmark.suites.multinet.frame_records import Frame, FreeText
 from toolmark.suites.multinet.loaded_rows import (
     LoadedRows,
@@ -49,16 +48,17 @@ class _QuestionItem(NamedTuple):
 
 def rows(folder: Path, *, split: Split, seed: int) -> LoadedRows:
     """Read a split. Raises DataError that lists every bad row. Nothing is drawn from the seed."""
-    split_folder = folders.find_split_folder(folder, NAMES, split) or folders.find_split_folder(
-        folder, NAMES, "test"
-    )
+    split_folder = published_layout.find_split_folder(
+        folder, NAMES, split
+    ) or published_layout.find_split_folder(folder, NAMES, "test")
     assert split_folder is not None  # only a `train` split can be missing
     paths = _split_files(split_folder, split)
     if not paths and split == "train":
         return LoadedRows((), {}, (f"RoboVQA: {folder} holds no training split",), clustered=True)
     if not paths:
         raise DataError(
-            f"{folders.missing_data_error(split_folder.path, 'robovqa')}; out of a snapshot: "
+            f"{published_layout.missing_data_error(split_folder.path, 'robovqa')}; "
+            "out of a snapshot: "
             f"{_EXPORT_COMMAND}"
         )
     faults = RowFaults()
@@ -97,7 +97,9 @@ def _split_files(split_folder: SplitFolder, split: Split) -> list[Path]:
     of_split = [path for path in paths if path.stem == split]
     unnamed = [path for path in paths if path.stem not in ("train", "test")]
     return of_split or (
-        unnamed if split == "test" or split_folder.path.name == folders.TRAIN_FOLDER else []
+        unnamed
+        if split == "test" or split_folder.path.name == published_layout.TRAIN_FOLDER
+        else []
     )
 
 
@@ -114,7 +116,7 @@ def _read_questions(
         if row.text not in parsed_texts:
             parsed_texts[row.text] = split_question(row.text)
         context, question = parsed_texts[row.text]
-        if why := folders.missing_texts(question=question, answer=row.answer):
+        if why := published_layout.missing_texts(question=question, answer=row.answer):
             faults.add(where, why)
             continue
         fields = {"context": context, "question": question}

@@ -26,7 +26,7 @@ import msgspec
 
 from toolmark.core import files
 from toolmark.core.errors import DataError
-from toolmark.suites.multinet import published_layout as folders
+from toolmark.suites.multinet import published_layout
 from toolmark.suites.multinet.frame_records import Frame, FreeText
 from toolmark.suites.multinet.loaded_rows import LoadedRows, natural_sort_key, number_steps
 from toolmark.suites.multinet.published_layout import RowDecoder, RowFaults, Split, SplitFolder
@@ -68,9 +68,9 @@ class _Annotation(_WithQuestionId, frozen=True):
 
 def rows(folder: Path, *, split: Split, seed: int) -> LoadedRows:
     """Read a split. Raises DataError that lists every bad entry. Nothing is drawn from the seed."""
-    split_folder = folders.find_split_folder(folder, NAMES, split) or folders.find_split_folder(
-        folder, NAMES, "test"
-    )
+    split_folder = published_layout.find_split_folder(
+        folder, NAMES, split
+    ) or published_layout.find_split_folder(folder, NAMES, "test")
     assert split_folder is not None  # only a `train` split can be missing
     questions_file, annotations_file = (
         _find_json_file(split_folder, word, split) for word in ("question", "annotation")
@@ -80,11 +80,11 @@ def rows(folder: Path, *, split: Split, seed: int) -> LoadedRows:
             (), {}, (f"SQA3D: {split_folder.path} holds no split {split}",), clustered=True
         )
     faults = RowFaults()
-    raw = folders.decode_json_file(
+    raw = published_layout.decode_json_file(
         split_folder.read_bytes(questions_file), _Questions, questions_file
     ).questions
     questions = _index_by_question(raw, _Question, "question", faults)
-    raw = folders.decode_json_file(
+    raw = published_layout.decode_json_file(
         split_folder.read_bytes(annotations_file), _Annotations, annotations_file
     ).annotations
     truths = _index_by_question(raw, _Annotation, "annotation", faults)
@@ -119,9 +119,13 @@ def _find_json_file(split_folder: SplitFolder, word: str, split: Split) -> Path 
         path for path in sorted(split_folder.path.glob("*.json")) if word in path.name.lower()
     ]
     of_split = [path for path in candidates if f"_{split}_" in path.name.lower()]
-    if split == "train" and split_folder.path.name != folders.TRAIN_FOLDER and not of_split:
+    if (
+        split == "train"
+        and split_folder.path.name != published_layout.TRAIN_FOLDER
+        and not of_split
+    ):
         return None
-    return folders.require_single_file(
+    return published_layout.require_single_file(
         of_split or candidates, split_folder.path, f"JSON file with {word!r} in its name", "sqa3d"
     )
 
@@ -151,7 +155,7 @@ def _build_frames(
     faults: RowFaults,
 ) -> Iterator[Frame]:
     for name, (where, row) in questions.items():
-        why = folders.missing_texts(question=row.question, scene_id=row.scene_id)
+        why = published_layout.missing_texts(question=row.question, scene_id=row.scene_id)
         answers = truths[name][1].answers if name in truths else []
         if name not in truths:
             why = why or f"question_id {name} has no annotation"

@@ -105,12 +105,12 @@ def _draw_cook(sheet: Canvas, player: Player, hat: Colour) -> None:
     for side in (-1, 1):
         brush.fill_ellipse(side * 0.15, 0.36, 0.06, _DARK)
     brush.fill_ellipse(0, -0.08, 0.4, hat, _DARK)
-    held = player.held_object
-    if held is None:
+    carried = player.carried_object
+    if carried is None:
         return
-    if held.name == "onion":
+    if carried.name == "onion":
         _draw_onion(brush, 0, 0.72, 0.26)
     else:
         brush.fill_ellipse(0, 0.72, 0.34, _WHITE, (120, 120, 120))
-        if held.name == "soup":
+        if carried.name == "soup":
             brush.fill_ellipse(0, 0.72, 0.24, _SOUP, _DARK)

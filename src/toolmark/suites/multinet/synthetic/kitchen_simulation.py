@@ -66,7 +66,7 @@ class Cook:
 
     position: Position
     facing: Position
-    held_item: str = ""
+    carried_item: str = ""
 
 
 @dataclass
@@ -90,17 +90,17 @@ class Kitchen:
     def target_tiles(self, cook: Cook, other: Cook) -> tuple[str, ...]:
         """Return the tiles that a cook goes to; for pots, with the state that they must have."""
         full = [pot for pot in self.pots.values() if pot[0] == N_SOUP_INGREDIENTS]
-        match cook.held_item:
+        match cook.carried_item:
             case "soup":
                 return ("S",)
             case "dish":
                 return ("ready", "full", POT_TILE)
             case "onion":
                 return ("filling", POT_TILE)
-        if full and other.held_item not in ("dish", "soup"):
+        if full and other.carried_item not in ("dish", "soup"):
             return ("D",)
         open_ = sum(N_SOUP_INGREDIENTS - n for n, _ in self.pots.values()) - (
-            other.held_item == "onion"
+            other.carried_item == "onion"
         )
         return ("O",) if open_ > 0 else ("D",)
 
@@ -145,25 +145,27 @@ class Kitchen:
     def _use_tile(self, cook: Cook, position: Position) -> None:
         """Use the tile that a cook faces."""
         pot = self.pots.get(position)
-        match tile_at(self.grid, position), cook.held_item:
+        match tile_at(self.grid, position), cook.carried_item:
             case "O", "":
-                cook.held_item = "onion"
+                cook.carried_item = "onion"
             case "D", "":
-                cook.held_item = "dish"
+                cook.carried_item = "dish"
             case "P", "onion" if pot and pot[0] < N_SOUP_INGREDIENTS:
-                pot[0], cook.held_item = pot[0] + 1, ""
+                pot[0], cook.carried_item = pot[0] + 1, ""
             case "P", "dish" if pot and pot[1] >= N_COOKING_STEPS:
-                pot[:], cook.held_item = [0, 0], "soup"
+                pot[:], cook.carried_item = [0, 0], "soup"
             case "S", "soup":
-                self.score, cook.held_item = self.score + SOUP_POINTS, ""
+                self.score, cook.carried_item = self.score + SOUP_POINTS, ""
 
 
 def _build_player(cook: Cook) -> Player:
     held_object = None
-    if cook.held_item:
-        soup = ("onion", N_SOUP_INGREDIENTS, N_COOKING_STEPS) if cook.held_item == "soup" else None
-        held_object = KitchenObject(name=cook.held_item, position=cook.position, state=soup)  # type: ignore[arg-type]
-    return Player(position=cook.position, orientation=cook.facing, held_object=held_object)
+    if cook.carried_item:
+        soup = (
+            ("onion", N_SOUP_INGREDIENTS, N_COOKING_STEPS) if cook.carried_item == "soup" else None
+        )
+        held_object = KitchenObject(name=cook.carried_item, position=cook.position, state=soup)  # type: ignore[arg-type]
+    return Player(position=cook.position, orientation=cook.facing, carried_object=held_object)
 
 
 @lru_cache(maxsize=64)

@@ -37,20 +37,20 @@ _FLOOR_COLOURS: tuple[Colour, ...] = (
 def draw_room(room: FurnishedRoom) -> Image.Image:
     """Draw a room at one pixel per centimetre."""
     rng = seeds.make_rng(room.colour_seed, "plan", 0, "multinet paint")
-    wide, high = room.wide + 2 * MARGIN, room.high + 2 * MARGIN
+    wide, high = room.width + 2 * MARGIN, room.height + 2 * MARGIN
     sheet = Canvas(wide, high, (238, 236, 232))
     sheet.rectangle((MARGIN - 12, MARGIN - 12, wide - MARGIN + 12, high - MARGIN + 12), _WALL)
     floor = seeds.draw_one(rng, _FLOOR_COLOURS)
-    sheet.rectangle((MARGIN, MARGIN, MARGIN + room.wide, MARGIN + room.high), floor)
+    sheet.rectangle((MARGIN, MARGIN, MARGIN + room.width, MARGIN + room.height), floor)
     seam = blend_colours(floor, _DARK, 0.12)
-    for k in range(1, int(room.high // 40) + 1):
+    for k in range(1, int(room.height // 40) + 1):
         y = MARGIN + k * 40
-        if y < MARGIN + room.high:
-            sheet.polyline([(MARGIN, y), (MARGIN + room.wide, y)], seam, 1)
+        if y < MARGIN + room.height:
+            sheet.polyline([(MARGIN, y), (MARGIN + room.width, y)], seam, 1)
     for thing in room.things:
         wide, high = (WALL_OPENINGS | FREE_FURNITURE | WALL_FURNITURE)[thing.kind]
         _draw_shadow(sheet, thing)
-        brush = Brush(sheet, (MARGIN + thing.x, MARGIN + thing.y), 1.0, 90.0 * thing.back)
+        brush = Brush(sheet, (MARGIN + thing.x, MARGIN + thing.y), 1.0, 90.0 * thing.back_side)
         _PAINTERS[thing.kind](brush, wide / 2, high / 2, rng)
     return reduce_sheet(sheet)
 
@@ -60,7 +60,7 @@ def _draw_shadow(sheet: Canvas, thing: RoomThing) -> None:
         return
     brush = Brush(sheet, (MARGIN + thing.x + 4, MARGIN + thing.y + 5))
     brush.fill_box(
-        -thing.wide / 2, -thing.high / 2, thing.wide / 2, thing.high / 2, (150, 138, 122)
+        -thing.width / 2, -thing.height / 2, thing.width / 2, thing.height / 2, (150, 138, 122)
     )
 
 

@@ -33,28 +33,28 @@ class RoomThing(NamedTuple):
     kind: str
     x: float
     y: float
-    wide: float
-    high: float
-    back: int
+    width: float
+    height: float
+    back_side: int
 
     def gap_to(self, other: RoomThing) -> float:
         """Return the width of the gap to another thing; negative if they overlap."""
-        x = abs(self.x - other.x) - (self.wide + other.wide) / 2
-        y = abs(self.y - other.y) - (self.high + other.high) / 2
+        x = abs(self.x - other.x) - (self.width + other.width) / 2
+        y = abs(self.y - other.y) - (self.height + other.height) / 2
         return x if x > y else y
 
     def distance_to_edge(self, x: float, y: float) -> float:
         """Return the distance of a spot from the thing's edge; 0 inside."""
-        across = max(0.0, abs(self.x - x) - self.wide / 2)
-        down = max(0.0, abs(self.y - y) - self.high / 2)
+        across = max(0.0, abs(self.x - x) - self.width / 2)
+        down = max(0.0, abs(self.y - y) - self.height / 2)
         return hypot(across, down)
 
 
 class FurnishedRoom(NamedTuple):
     """A room and the things in it; `paint` selects its colours."""
 
-    wide: float
-    high: float
+    width: float
+    height: float
     things: tuple[RoomThing, ...]
     colour_seed: int
 
@@ -78,13 +78,13 @@ def spots_before(room: FurnishedRoom, thing: RoomThing) -> list[Point]:
 
     They spread over half its width, at 25 to 60 cm.
     """
-    right, down = SIDE_DIRECTIONS[(thing.back + 2) % 4]
-    half = (thing.wide if right else thing.high) / 2
+    right, down = SIDE_DIRECTIONS[(thing.back_side + 2) % 4]
+    half = (thing.width if right else thing.height) / 2
     found = []
     for step in (25.0, 60.0):
         for sideways in (-0.25, 0.25):
-            x = thing.x + right * (half + step) + sideways * abs(down) * thing.wide
-            y = thing.y + down * (half + step) + sideways * abs(right) * thing.high
+            x = thing.x + right * (half + step) + sideways * abs(down) * thing.width
+            y = thing.y + down * (half + step) + sideways * abs(right) * thing.height
             found.append((x, y))
     obstacles = [each for each in room.things if each is not thing]
     return (
@@ -176,7 +176,7 @@ def path_status(room: FurnishedRoom, spot: Point, start_thing: RoomThing, to: Ro
 def _ray_distance(spot: Point, ahead: float, thing: RoomThing, margin: float) -> float:
     """Return the distance to a thing enlarged by a margin along an angle (the slab method)."""
     spans = (
-        (spot[0], cos(ahead), thing.x, thing.wide), (spot[1], sin(ahead), thing.y, thing.high)
+        (spot[0], cos(ahead), thing.x, thing.width), (spot[1], sin(ahead), thing.y, thing.height)
     )  # fmt: skip
     near, far = 0.0, inf
     for start, step, middle, size in spans:

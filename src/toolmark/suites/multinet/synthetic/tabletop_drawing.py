@@ -60,12 +60,12 @@ def draw_tabletop(seed: int, id: str, table: TabletopScene) -> Image.Image:
             at = (66 + 116 * order[k] + jitter[k][0], 300 + jitter[k][1])
             _draw_thing(sheet, thing, at, 24)
     for place_name, (x, y) in spots.items():
-        things_beside = [
+        things_next_to = [
             t
             for t, location in zip(table.things, table.lies, strict=True)
             if location == f"~{place_name}"
         ]
-        for k, thing in enumerate(things_beside):
+        for k, thing in enumerate(things_next_to):
             _draw_thing(sheet, thing, (x - 34 + 68 * k, y + 66), 22)
     return reduce_sheet(sheet)
 

@@ -137,7 +137,7 @@ def rare_measures_table(variants: Variants, category_name: str) -> Table:
         head=head,
         rows=score_columns.merge_equal_rows(rows),
         note=note,
-        fold=True,
+        is_collapsed=True,
     )
 
 
@@ -269,7 +269,7 @@ def _player_table(variants: Variants) -> Iterator[Table]:
         title="Each player's action",
         head=("", "", "exact match", "macro F1", *score_columns.ACTION_NAMES),
         rows=score_columns.merge_equal_rows(rows, 1),
-        heat=len(score_columns.ACTION_NAMES),
+        n_shaded_columns=len(score_columns.ACTION_NAMES),
         note=(
             "Behind macro F1 the recall of each action. "
             f"{_PLAYERS_NOTES[odds]}{score_columns.history_caveat(first)}"
@@ -279,6 +279,6 @@ def _player_table(variants: Variants) -> Iterator[Table]:
 
 def player_exact_match(columns: Columns, player: str, name: str = "") -> Estimate:
     """Return the share of rows in which a player's own action is correct; `player` is _0 or _1."""
-    truth, answers = columns.part(f"truth{player}"), columns.part(f"said{player}")
+    truth, answers = columns.part(f"truth{player}"), columns.part(f"predicted{player}")
     correct = np.where(np.isnan(truth) | np.isnan(answers), np.nan, truth == answers)
     return score_columns.mean_value(with_values(columns, correct), name)

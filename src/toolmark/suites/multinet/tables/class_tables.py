@@ -25,7 +25,7 @@ _MIN_ROWS_PER_CLASS = 3  # with fewer rows per class, a map shows too little
 def tally_answers(columns: Columns, rule: GradingRule, player: str = "") -> TallyCounts:
     """Return counts of truths by answers, for rows with the same options, or for one player."""
     n = len(score_columns.ACTION_NAMES) if player else score_columns.count_options(columns)
-    truth, answers = (columns.part(f"{part}{player}") for part in ("truth", "said"))
+    truth, answers = (columns.part(f"{part}{player}") for part in ("truth", "predicted"))
     raw = columns.part("raw") if not player else np.full(len(answers), np.nan)
     answers_or_raw = np.where(answers < 0, raw, answers)
     return classification.tally_predictions(truth, answers_or_raw, n, rule=rule)
@@ -67,7 +67,7 @@ def confusion_chart(columns: Columns, table: TallyCounts, suffix: str = "") -> C
     return Chart(
         title=f"{_CONFUSION_TITLE}{suffix}",
         kind="heat",
-        x_label="said",
+        x_label="predicted",
         y_label="right",
         note=note,
         series=tuple(Series(name=name, x=positions, y=tuple(row)) for name, row in rows),
@@ -86,7 +86,7 @@ def confusion_table(columns: Columns, table: TallyCounts, suffix: str = "") -> T
     )
     return Table(
         title=f"{_CONFUSION_TITLE}{suffix}", head=("right", "rows", *names, "invalid"), rows=rows,
-        heat=len(names) + 1, note="Each row in shares of its own: what was said.",
+        n_shaded_columns=len(names) + 1, note="Each row in shares of its own: what was said.",
     )  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def _class_histogram(table: TallyCounts, names: Sequence[str], title: str) -> Ch
     positions = bar_positions(len(names) + 1)
     pair = (
         Series(name="right", x=positions, y=(*(found.support / rows).tolist(), 0.0)),
-        Series(name="said", x=positions, y=(*(found.predicted / rows).tolist(), invalid)),
+        Series(name="predicted", x=positions, y=(*(found.predicted / rows).tolist(), invalid)),
     )
     return Chart(title=title, kind="bar", series=pair, ticks=(*names, "invalid"),
                  y_label="share of rows")  # fmt: skip
@@ -160,8 +160,8 @@ def class_table(
             rows.append((name, i, option if has_names else "", *counts, *map(none_if_nan, three)))
     omitted_note = f" Left out are {n_idle} that never came and were never said." if n_idle else ""
     return Table(
-        title=f"Per class{suffix}", rows=tuple(rows), heat=3, fold=True,
-        head=(category_name, "index", "class", "rows", "said", "precision", "recall", "F1"),
+        title=f"Per class{suffix}", rows=tuple(rows), n_shaded_columns=3, is_collapsed=True,
+        head=(category_name, "index", "class", "rows", "predicted", "precision", "recall", "F1"),
         note="A dash: nothing to divide by, which counts 0 in macro means." + omitted_note
         + _undrawn_sets_note(parts),
     )  # fmt: skip

@@ -30,7 +30,7 @@ _BRIER_NOTE = (
     "one rewards honest probabilities."
 )
 _LAX_RULE_NOTE = (
-    " The reference reading lets numbers below 0 and above 1 pass if they add up to 1: there "
+    " The reference rule lets numbers below 0 and above 1 pass if they add up to 1: there "
     "neither error has an upper end."
 )
 _SPREAD_HEAD = (
@@ -111,7 +111,7 @@ def brier_spread_table(variants: Variants) -> Table:
         head=_SPREAD_HEAD,
         rows=score_columns.merge_equal_rows(rows, 1),
         note=_SPREAD_NOTE + score_columns.history_caveat(first),
-        fold=True,
+        is_collapsed=True,
     )
 
 
@@ -197,7 +197,7 @@ def _reliability_chart(bins_by_form: Mapping[str, ReliabilityBins]) -> Chart:
     series.append(Series(name="as promised", x=steps, y=steps))
     forms_without_answers = [form for form, bins in bins_by_form.items() if not bins]
     return Chart(
-        title="Probabilities: promised and kept",
+        title="Probabilities: predicted and observed",
         kind="line",
         series=tuple(series),
         x_label="largest probability, mean of its bin",
@@ -238,7 +238,7 @@ def _reliability_table(
             f"answers, in no row: {n_invalid}."
         )
     return Table(
-        title="Probabilities by how sure they are",
+        title="Probabilities by confidence",
         head=("form", "largest probability", "answers", "its mean", "right"),
         rows=tuple(rows),
         note=" ".join(note[0].upper() + note[1:] for note in notes),

@@ -43,11 +43,11 @@ OWN_RUN_LABEL = "this run"
 ACTION_NAMES = tuple(action.lower() for action in ACTIONS)
 ACTION_LETTERS = ("N", "S", "E", "W", "·", "I")
 FORMS = ("text", "tool")
-_RULE_SUFFIX = " reading"
+_RULE_SUFFIX = " rule"
 _HISTORY_BASELINES = ("previous", "linear")
 _HISTORY_MARK = "*"
 _HISTORY_CAVEAT = (
-    f" {_HISTORY_MARK} answers by what was right before, which the model was not told here "
+    f" {_HISTORY_MARK} answers by what was right before, which the model was not given here "
     "(history=0): no measure of what it should reach."
 )
 _CATEGORY_NAMES = {
@@ -182,7 +182,7 @@ def _parts_for_index(parts: dict[str, Numbers], indices: Numbers) -> dict[str, N
     if "truth_0" in parts:
         index_by_player |= {"_0": indices // len(ACTION_NAMES), "_1": indices % len(ACTION_NAMES)}
     for player, index in index_by_player.items():
-        result[f"said{player}"] = index
+        result[f"predicted{player}"] = index
         if odds:
             result[f"brier{player}"] = np.where(index == parts[f"truth{player}"], 0.0, 2.0)
     return result | ({"brier_sq": result["brier"]} if odds else {})
@@ -275,9 +275,7 @@ def merge_equal_rows(rows: Iterable[tuple[Cell, ...]], at: int = 0) -> tuple[tup
         key = (*row[:at], run if ends_with_rule else name, ends_with_rule, *row[at + 1 :])
         earlier = merged.get(key)
         label = (
-            f"{run} both readings"
-            if ends_with_rule and earlier and earlier[at] != name
-            else row[at]
+            f"{run} both rules" if ends_with_rule and earlier and earlier[at] != name else row[at]
         )
         merged[key] = (*row[:at], label, *row[at + 1 :])
     return tuple(merged.values())

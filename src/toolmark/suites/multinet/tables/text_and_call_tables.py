@@ -35,7 +35,7 @@ _TEXT_NOTE = (
 _SPREAD_NOTE = "Standard deviation of the rows themselves. An invalid answer is like nothing: 0."
 _CALLS_NOTE = (
     "Exact by strings: the calls of every turn letter by letter, as the paper has it; in the "
-    "reference reading those of all turns in one list, wherever a turn ends: a conversation can be "
+    "reference rule those of all turns in one list, wherever a turn ends: a conversation can be "
     "right there though a turn of it is invalid. Equal calls may "
     "differ there by a space or by the order of arguments. By structure: names and values "
     "compared. A "
@@ -123,7 +123,7 @@ def similarity_spread_table(variants: Variants) -> Iterator[Table]:
             head=head,
             rows=score_columns.merge_equal_rows(rows),
             note=_SPREAD_NOTE,
-            fold=True,
+            is_collapsed=True,
         )
 
 
@@ -207,8 +207,13 @@ def _turn_table(conversations_by_name: Mapping[str, ConversationAccumulator]) ->
     for name, each in conversations_by_name.items():
         for what, found in (("all calls", each.turn_accuracies()), ("recall", each.turn_recalls())):
             rows.append((name, what, *(found.get(at) for at in range(1, n + 1))))
-    return Table(title="Calls by turn", head=("", "", *(f"turn {at}" for at in range(1, n + 1))),
-                 rows=score_columns.merge_equal_rows(rows), heat=n, note=_TURNS_NOTE)  # fmt: skip
+    return Table(
+        title="Calls by turn",
+        head=("", "", *(f"turn {at}" for at in range(1, n + 1))),
+        rows=score_columns.merge_equal_rows(rows),
+        n_shaded_columns=n,
+        note=_TURNS_NOTE,
+    )
 
 
 def _rebuild_conversations(columns: Columns, rule: GradingRule) -> ConversationAccumulator:

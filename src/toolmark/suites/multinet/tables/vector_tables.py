@@ -37,19 +37,20 @@ _MAIN_NOTE = (
     "baseline's; 50 % is no better than it. Filtered: the RelMAE of rows between the 5th and 95th "
     "percentile of the errors, as the paper defines it; the published code has instead the mean "
     "error of rows between the 0.05th and 99.95th, normalised from the least of them to the "
-    "largest, told of "
-    f"{score_columns.MIN_FILTERED_ROWS} rows or more: of a few it is the same whatever they are. A "
+    "largest, shown for "
+    f"{score_columns.MIN_FILTERED_ROWS} rows or more: for a few it is the same whatever they are. "
+    "A "
     f"dash: nothing to divide, or to normalise. {_INFINITY_NOTE}In brackets 95 % intervals over "
     "{}."
 )
 _RULES_NOTE = (
-    " Paper reading: an invalid row has the baseline's error. Reference reading, as the published "
+    " Paper rule: an invalid row has the baseline's error. Reference rule, as the published "
     "code has it: the error of the whole range of the actions."
 )
 _MORE_NOTE = (
     "Exact vector: every number equal, which the published code calls success. Normalised: the "
     "mean from the least error to the largest. Mean ratio: of each row's error to the baseline's, "
-    "as the published harness has it beside its ratio of sums; a row that the baseline has right "
+    "as the published harness has it next to its ratio of sums; a row that the baseline has right "
     "and the model has wrong, or an invalid one, makes it endless. Filtered MAE / MAE of the mean: "
     "as RelMAE, filtered, over the baseline's errors of all rows. Normalised ratio: of the ratios "
     "that are finite, from the least to the largest. Total: the sum over rows. MSE as a sum over "
@@ -95,7 +96,7 @@ class VectorErrors(NamedTuple):
     filtered: float
     scaled: float
     largest: float
-    beyond: float
+    outlier_share: float
 
 
 class RareVectorMeasures(NamedTuple):
@@ -129,7 +130,7 @@ def vector_errors(columns: Columns, part: str = "") -> VectorErrors:
         filtered=paper["quantile_filtered_rel_mae_pairwise"],
         scaled=reference["normalised_quantile_filtered_mae"],
         largest=paper["max_rel_mae"],
-        beyond=paper["prop_beyond_3x_median"],
+        outlier_share=paper["prop_beyond_3x_median"],
     )
 
 
@@ -195,7 +196,7 @@ def rare_measures_table(variants: Variants, category_name: str) -> Table:
         rows.append((*names, len(ran), *cells))
     note = _MORE_NOTE + score_columns.history_caveat(score_columns.first_variant(variants)[1])
     return Table(title="More measures: vectors", head=(category_name, *_MORE_HEAD[1:]), note=note,
-                 rows=score_columns.merge_equal_rows(rows, 1), fold=True)  # fmt: skip
+                 rows=score_columns.merge_equal_rows(rows, 1), is_collapsed=True)  # fmt: skip
 
 
 def _rows_by_category(variants: Variants) -> Iterator[tuple[tuple[str, str], Columns]]:
@@ -228,7 +229,7 @@ def main_row(columns: Columns) -> tuple[Cell, ...]:
         len(ran),
         score_columns.invalid_share(ran),
         *map(format_decimal, found[:-1]),
-        number_format.format_percent(found.beyond),
+        number_format.format_percent(found.outlier_share),
         mean_share_cell(columns),
     )
 

@@ -44,7 +44,7 @@ def call(rng: random.Random) -> TaskItem:
         picture=pictures.draw_board(
             rng, heading=rng.choice(("Project call", "Team call")), lines=lines
         ),
-        name="notice.png",
+        picture_name="notice.png",
         files={
             "offices.json": _encode_json(offices),
             "people.json": _encode_json({name: workplaces[name] for name in sorted(people)}),
@@ -60,10 +60,10 @@ def call(rng: random.Random) -> TaskItem:
                 for path, moment in call_times.items()
             ),
         ),
-        expects={path: {"json": {"time": moment}} for path, moment in call_times.items()},
-        form="name, HH:MM",
-        answer=(first, _format_time(local[first])),
-        rivals=tuple(people),
+        expected_state={path: {"json": {"time": moment}} for path, moment in call_times.items()},
+        answer_form="name, HH:MM",
+        answer_parts=(first, _format_time(local[first])),
+        wrong_values=tuple(people),
     )
 
 
@@ -101,7 +101,7 @@ def flight(rng: random.Random) -> TaskItem:
         template="flight",
         question=write_question("clock", "flight"),
         picture=pictures.draw_ticket(rng, fields=ticket),
-        name="ticket.png",
+        picture_name="ticket.png",
         files={
             "airports.csv": "\n".join(["code,town,zone", *table, ""]).encode(),
             "trip.md": trip.format(*open_places).encode(),
@@ -114,9 +114,9 @@ def flight(rng: random.Random) -> TaskItem:
             ),
             (_edit_file("trip.md", dict(zip(open_places, spans, strict=True))),),
         ),
-        expects={"trip.md": {"text": {"contains": [trip.format(*spans).strip()]}}},
-        form="H:MM",
-        answer=(f"{air // 60}:{air % 60:02}",),
+        expected_state={"trip.md": {"text": {"contains": [trip.format(*spans).strip()]}}},
+        answer_form="H:MM",
+        answer_parts=(f"{air // 60}:{air % 60:02}",),
     )
 
 
@@ -151,7 +151,7 @@ def quiet(rng: random.Random) -> TaskItem:
         picture=pictures.draw_board(
             rng, heading=rng.choice(("Power cut", "Maintenance")), lines=lines
         ),
-        name="notice.png",
+        picture_name="notice.png",
         files={_site_path(site): _encode_json(old) for site, old in before.items()},
         steps=(
             tuple(reference_calls.read_file(_site_path(site)) for site in (host, *affected)),
@@ -165,9 +165,9 @@ def quiet(rng: random.Random) -> TaskItem:
                 for site in affected
             ),
         ),
-        expects={_site_path(site): {"json": content} for site, content in after.items()},
-        form="HH:MM-HH:MM, HH:MM-HH:MM",
-        answer=tuple(moment for span in times.values() for moment in span.split("-")),
+        expected_state={_site_path(site): {"json": content} for site, content in after.items()},
+        answer_form="HH:MM-HH:MM, HH:MM-HH:MM",
+        answer_parts=tuple(moment for span in times.values() for moment in span.split("-")),
     )
 
 

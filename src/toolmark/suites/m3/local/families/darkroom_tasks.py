@@ -43,7 +43,7 @@ def cutout(rng: random.Random) -> TaskItem:
         template="cutout",
         question=write_question("darkroom", "cutout", picture=_SHAPES_PATH),
         picture=_draw_boxes(rng, colours, places),
-        name=_PICTURE_NAME,
+        picture_name=_PICTURE_NAME,
         steps=[
             [reference_calls.read_file("boxes.csv")],
             [reference_calls.crop_image(_SHAPES_PATH, box, "cut.png")],
@@ -52,7 +52,7 @@ def cutout(rng: random.Random) -> TaskItem:
                 reference_calls.resize_image("cut.png", half, "small.png"),
             ],
         ],
-        expects={
+        expected_state={
             "cut.png": {
                 "size": size,
                 "grey": False,
@@ -61,8 +61,8 @@ def cutout(rng: random.Random) -> TaskItem:
             "grey.png": _expect_image(_plain_image(unique_colour).convert("L"), size),
             "small.png": _expect_image(_plain_image(unique_colour), half),
         },
-        form="name",
-        answer=(label,),
+        answer_form="name",
+        answer_parts=(label,),
         files={"boxes.csv": _encode_csv(("name", "left", "top", "width", "height"), sorted(rows))},
     )
 
@@ -80,7 +80,7 @@ def prints(rng: random.Random) -> TaskItem:
         template="prints",
         question=write_question("darkroom", "prints", picture=_SHAPES_PATH),
         picture=picture,
-        name=_PICTURE_NAME,
+        picture_name=_PICTURE_NAME,
         steps=[
             [reference_calls.read_file("sizes.csv"), reference_calls.read_file("looks.csv")],
             [
@@ -88,13 +88,13 @@ def prints(rng: random.Random) -> TaskItem:
                 reference_calls.filter_image(_SHAPES_PATH, _LOOKS[look], "proof.png"),
             ],
         ],
-        expects={
+        expected_state={
             "print.png": _expect_image(before, sizes[largest]),
             "proof.png": _expect_image(proof, before.size),
         },
-        form="colour of the largest box, colour of the smallest box",
-        answer=(largest, smallest),
-        rivals=_COLOURS,
+        answer_form="colour of the largest box, colour of the smallest box",
+        answer_parts=(largest, smallest),
+        wrong_values=_COLOURS,
         files={
             "sizes.csv": _encode_csv(
                 ("colour", "width", "height"), [(c, *sizes[c]) for c in sizes]
@@ -122,7 +122,7 @@ def samples(rng: random.Random) -> TaskItem:
         template="samples",
         question=write_question("darkroom", "samples"),
         picture=pictures.draw_board(rng, heading=f"Order {order}", lines=lines),
-        name="order.png",
+        picture_name="order.png",
         steps=[
             [reference_calls.read_file("paints/index.csv")],
             [
@@ -131,13 +131,13 @@ def samples(rng: random.Random) -> TaskItem:
             ],
             [reference_calls.create_collage(["left.png", "right.png"], gap, "card.png")],
         ],
-        expects={
+        expected_state={
             "left.png": _expect_image(_plain_image(paints[one]), (wide, high)),
             "right.png": _expect_image(_plain_image(paints[two]), (wide, high)),
             "card.png": _expect_card(paints[one], paints[two], (wide, high), gap),
         },
-        form="number of the order",
-        answer=(order,),
+        answer_form="number of the order",
+        answer_parts=(order,),
         files={
             "paints/index.csv": _encode_csv(("paint", "file"), sorted(index.items())),
             **{f"paints/{index[name]}": _encode_swatch(paint) for name, paint in paints.items()},
@@ -156,7 +156,7 @@ def scans(rng: random.Random) -> TaskItem:
         template="scans",
         question=write_question("darkroom", "scans", picture=_SHAPES_PATH),
         picture=picture,
-        name=_PICTURE_NAME,
+        picture_name=_PICTURE_NAME,
         steps=[
             [
                 (
@@ -167,9 +167,9 @@ def scans(rng: random.Random) -> TaskItem:
             ],
             [reference_calls.resize_image(_SHAPES_PATH, (wide, high), "copy.png")],
         ],
-        expects={"copy.png": _expect_image(_open_picture(picture), (wide, high))},
-        form="width, height",
-        answer=(str(wide), str(high)),
+        expected_state={"copy.png": _expect_image(_open_picture(picture), (wide, high))},
+        answer_form="width, height",
+        answer_parts=(str(wide), str(high)),
         files={f"scans/{colour}.png": _draw_slip(value) for colour, value in values.items()},
     )
 

@@ -37,7 +37,7 @@ def growth(rng: random.Random) -> TaskItem:
         template="growth",
         question=write_question("deck", "growth", unit=unit),
         picture=_draw_chart(rng, title, labels, values, unit),
-        name="chart.png",
+        picture_name="chart.png",
         files={"review.pptx": office_files.make_presentation(old)},
         steps=(
             (
@@ -49,9 +49,9 @@ def growth(rng: random.Random) -> TaskItem:
             (_add_points(len(old), points),),
             (_save_presentation("review"),),
         ),
-        expects=_expect_slides("review", [*old, (title, points)]),
-        form="change in per cent, with its sign",
-        answer=(f"{change:+}",),
+        expected_state=_expect_slides("review", [*old, (title, points)]),
+        answer_form="change in per cent, with its sign",
+        answer_parts=(f"{change:+}",),
     )
 
 
@@ -73,7 +73,7 @@ def budget(rng: random.Random) -> TaskItem:
         template="budget",
         question=write_question("deck", "budget"),
         picture=pictures.draw_slide(rng, title=title, bullets=lines),
-        name="slide.png",
+        picture_name="slide.png",
         files={"plans.pptx": office_files.make_presentation(slides)},
         steps=(
             (
@@ -84,9 +84,9 @@ def budget(rng: random.Random) -> TaskItem:
             (_add_points(at, points),),
             (_save_presentation("plans"),),
         ),
-        expects=_expect_slides("plans", after),
-        form="number of the slide, total",
-        answer=(str(at + 1), str(total)),
+        expected_state=_expect_slides("plans", after),
+        answer_form="number of the slide, total",
+        answer_parts=(str(at + 1), str(total)),
     )
 
 
@@ -116,7 +116,7 @@ def exhibit(rng: random.Random) -> TaskItem:
         template="exhibit",
         question=write_question("deck", "exhibit", unit=unit),
         picture=picture,
-        name="figure.png",
+        picture_name="figure.png",
         files={"atlas.pptx": office_files.make_presentation(slides)},
         steps=(
             (_open_presentation("atlas"), (_CALCULATE, {"expression": _sum_expression(values)})),
@@ -127,10 +127,12 @@ def exhibit(rng: random.Random) -> TaskItem:
             ),
             (_save_presentation("atlas"),),
         ),
-        expects={"atlas.pptx": {**_expect_slides("atlas", after)["atlas.pptx"], "placed": placed}},
-        form="town, total",
-        answer=(towns[at], str(sum(values))),
-        rivals=tuple(towns),
+        expected_state={
+            "atlas.pptx": {**_expect_slides("atlas", after)["atlas.pptx"], "placed": placed}
+        },
+        answer_form="town, total",
+        answer_parts=(towns[at], str(sum(values))),
+        wrong_values=tuple(towns),
     )
 
 

@@ -41,7 +41,7 @@ def lend(rng: random.Random) -> TaskItem:
         picture=pictures.draw_qr_code(
             rng, text=tag, caption=rng.choice(("Reading room", "Town library", ""))
         ),
-        name="label.png",
+        picture_name="label.png",
         files={DATABASE_FILE: make_database(tables)},
         steps=(
             (
@@ -61,10 +61,10 @@ def lend(rng: random.Random) -> TaskItem:
                 ),
             ),
         ),
-        expects=_expect_tables(things=after, loans=[*loans, loan]),
-        form="title, number of the loan",
-        answer=(things[at][1], str(loan[0])),
-        rivals=tuple(row[1] for row in things),
+        expected_state=_expect_tables(things=after, loans=[*loans, loan]),
+        answer_form="title, number of the loan",
+        answer_parts=(things[at][1], str(loan[0])),
+        wrong_values=tuple(row[1] for row in things),
     )
 
 
@@ -96,7 +96,7 @@ def recall(rng: random.Random) -> TaskItem:
         template="recall",
         question=write_question("label", "recall", batch=batch),
         picture=pictures.draw_barcode(rng, digits=ean, caption=rng.choice(("", "Shelf copy"))),
-        name="article.png",
+        picture_name="article.png",
         files={DATABASE_FILE: make_database(tables)},
         steps=(
             (_scan_code("article.png"), ("sqlite/create_table", {"query": create_statement})),
@@ -110,10 +110,12 @@ def recall(rng: random.Random) -> TaskItem:
                 ),
             ),
         ),
-        expects=_expect_tables(articles=after, recalls=[record], columns={"recalls": columns}),
-        form="supplier, pieces",
-        answer=(firms[key], str(pieces)),
-        rivals=tuple(firms.values()),
+        expected_state=_expect_tables(
+            articles=after, recalls=[record], columns={"recalls": columns}
+        ),
+        answer_form="supplier, pieces",
+        answer_parts=(firms[key], str(pieces)),
+        wrong_values=tuple(firms.values()),
     )
 
 
@@ -146,7 +148,7 @@ def parcel(rng: random.Random) -> TaskItem:
         picture=pictures.draw_qr_code(
             rng, text=number, caption=rng.choice(("Parcel post", "With care"))
         ),
-        name="parcel.png",
+        picture_name="parcel.png",
         files={"notes/README.txt": b"One file per driver.\n", DATABASE_FILE: make_database(tables)},
         steps=(
             (_scan_code("parcel.png"),),
@@ -163,10 +165,10 @@ def parcel(rng: random.Random) -> TaskItem:
                 reference_calls.write_file(path, f"{line}\n"),
             ),
         ),
-        expects={**_expect_tables(parcels=after), path: {"text": {"contains": [line]}}},
-        form="depot, driver",
-        answer=(depot, driver),
-        rivals=tuple(depots.values()),
+        expected_state={**_expect_tables(parcels=after), path: {"text": {"contains": [line]}}},
+        answer_form="depot, driver",
+        answer_parts=(depot, driver),
+        wrong_values=tuple(depots.values()),
     )
 
 

@@ -46,16 +46,16 @@ def claim(rng: random.Random) -> TaskItem:
         template="claim",
         question=write_question("ledger", "claim"),
         picture=_draw_receipt(rng, shop, lines),
-        name="receipt.png",
+        picture_name="receipt.png",
         files={"claims.xlsx": make_workbook(sheets)},
         steps=(
             (_read_sheet("claims.xlsx", "Claims"), _read_sheet("claims.xlsx", "Accounts")),
             (_calculate(f"{total}*100/(100+{rate})"),),
             (_write_sheet("claims.xlsx", "Claims", f"A{n + 2}", [row]),),
         ),
-        expects=_expect_sheet("claims.xlsx", "Claims", [*booked, row]),
-        form="No, Net",
-        answer=(str(first + n), str(net)),
+        expected_state=_expect_sheet("claims.xlsx", "Claims", [*booked, row]),
+        answer_form="No, Net",
+        answer_parts=(str(first + n), str(net)),
     )
 
 
@@ -74,7 +74,7 @@ def share(rng: random.Random) -> TaskItem:
         template="share",
         question=write_question("ledger", "share"),
         picture=_draw_receipt(rng, invented_names.random_shops(rng, 1)[0], rng.sample(lines, 6)),
-        name="bill.png",
+        picture_name="bill.png",
         files={"evening.xlsx": make_workbook(sheets)},
         steps=(
             (
@@ -85,10 +85,10 @@ def share(rng: random.Random) -> TaskItem:
             tuple(_calculate(f"({_lines_expression(part)})*(100+{tip})/100") for part in parts),
             (_write_sheet("evening.xlsx", "Owed", "A1", rows),),
         ),
-        expects=_expect_sheet("evening.xlsx", "Owed", rows),
-        form="guest, amount",
-        answer=(names[largest], str(due[largest])),
-        rivals=tuple(names),
+        expected_state=_expect_sheet("evening.xlsx", "Owed", rows),
+        answer_form="guest, amount",
+        answer_parts=(names[largest], str(due[largest])),
+        wrong_values=tuple(names),
     )
 
 
@@ -109,7 +109,7 @@ def refund(rng: random.Random) -> TaskItem:
         template="refund",
         question=write_question("ledger", "refund"),
         picture=_draw_receipt(rng, invented_names.random_shops(rng, 1)[0], lines),
-        name="receipt.png",
+        picture_name="receipt.png",
         files={"prices.xlsx": make_workbook({"Prices": [["Item", "Price"], *known]})},
         steps=(
             (_read_sheet("prices.xlsx", "Prices"), _add_sheet("prices.xlsx", "Refund")),
@@ -119,9 +119,9 @@ def refund(rng: random.Random) -> TaskItem:
                 _calculate("+".join(f"{more:.2f}" for more in back)),
             ),
         ),
-        expects=_expect_sheet("prices.xlsx", "Refund", rows),
-        form="amount",
-        answer=(f"{sum(back):.2f}",),
+        expected_state=_expect_sheet("prices.xlsx", "Refund", rows),
+        answer_form="amount",
+        answer_parts=(f"{sum(back):.2f}",),
     )
 
 

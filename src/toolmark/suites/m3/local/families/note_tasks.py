@@ -36,7 +36,7 @@ def visitor(rng: random.Random) -> TaskItem:
         template="visitor",
         question=write_question("note", "visitor"),
         picture=pictures.draw_form(rng, title="Visitors", fields=_shuffle_fields(rng, fields)),
-        name="form.png",
+        picture_name="form.png",
         steps=[
             [reference_calls.search_memory(f"room: {room}")],
             [
@@ -45,13 +45,13 @@ def visitor(rng: random.Random) -> TaskItem:
             ],
             [("memory/create_relations", {"relations": [new_relation]})],
         ],
-        expects={
+        expected_state={
             GRAPH_FILE: {"json": _expect_graph(known, [new_entity], [new_relation])},
             path: {"text": {"contains": [line]}},
         },
-        form="name of the host",
-        answer=(host,),
-        rivals=tuple(staff),
+        answer_form="name of the host",
+        answer_parts=(host,),
+        wrong_values=tuple(staff),
         files={
             GRAPH_FILE: _encode_graph(known),
             "desk/README.txt": b"One file for each visitor.\n",
@@ -87,7 +87,7 @@ def change(rng: random.Random) -> TaskItem:
         picture=pictures.draw_form(
             rng, title="Change of details", fields=_shuffle_fields(rng, fields)
         ),
-        name="form.png",
+        picture_name="form.png",
         steps=[
             [reference_calls.search_memory(code)],
             [
@@ -99,13 +99,13 @@ def change(rng: random.Random) -> TaskItem:
                 reference_calls.write_file(f"outbox/{code}.txt", letter),
             ],
         ],
-        expects={
+        expected_state={
             GRAPH_FILE: {"json": _expect_graph(after)},
             f"outbox/{code}.txt": {"text": {"contains": [letter.strip()]}},
         },
-        form="name of the customer",
-        answer=(name,),
-        rivals=tuple(row[0] for row in rows),
+        answer_form="name of the customer",
+        answer_parts=(name,),
+        wrong_values=tuple(row[0] for row in rows),
         files={
             GRAPH_FILE: _encode_graph(known),
             "outbox/README.txt": b"Letters that are to be sent.\n",
@@ -137,7 +137,7 @@ def watch(rng: random.Random) -> TaskItem:
         picture=pictures.draw_form(
             rng, title="Night watch", fields={"Place": places[place_index], **dict(roles)}
         ),
-        name="watch.png",
+        picture_name="watch.png",
         steps=[
             [
                 *(reference_calls.read_file(_person_path(name)) for name in guards),
@@ -146,9 +146,9 @@ def watch(rng: random.Random) -> TaskItem:
             [("memory/create_entities", {"entities": new_entities})],
             [("memory/create_relations", {"relations": new_relations})],
         ],
-        expects={GRAPH_FILE: {"json": _expect_graph(known, new_entities, new_relations)}},
-        form="code of the station, licence, licence, licence",
-        answer=(codes[place_index], *(licences[name] for name in guards)),
+        expected_state={GRAPH_FILE: {"json": _expect_graph(known, new_entities, new_relations)}},
+        answer_form="code of the station, licence, licence, licence",
+        answer_parts=(codes[place_index], *(licences[name] for name in guards)),
         files={
             GRAPH_FILE: _encode_graph(known),
             **{

@@ -37,18 +37,18 @@ def ticket(rng: random.Random) -> TaskItem:
         picture=pictures.draw_board(
             rng, heading="Open tickets", lines=rng.sample(lines, len(lines))
         ),
-        name="tickets.png",
+        picture_name="tickets.png",
         steps=[
             [reference_calls.read_file(f"tickets/{today}.md")],
             [reference_calls.read_file(f"{REPOSITORY_FOLDER}/{path}") for path in paths],
             _edit_calls(before, changes_by_ticket[today]),
             *_commit_calls(paths, today),
         ],
-        expects=_expect_repository(
+        expected_state=_expect_repository(
             [today, "Add settings"], _config_files(_apply_changes(before, changes_by_ticket[today]))
         ),
-        form="value before, value before",
-        answer=tuple(
+        answer_form="value before, value before",
+        answer_parts=tuple(
             str(before[module][key]) for module, (key, _) in changes_by_ticket[today].items()
         ),
         files={
@@ -78,7 +78,7 @@ def release(rng: random.Random) -> TaskItem:
         template="release",
         question=write_question("repository", "release", folder=REPOSITORY_FOLDER),
         picture=pictures.draw_board(rng, heading="Next release", lines=lines),
-        name="note.png",
+        picture_name="note.png",
         steps=[
             [reference_calls.read_file(f"{REPOSITORY_FOLDER}/{name}") for name in before],
             [
@@ -91,11 +91,11 @@ def release(rng: random.Random) -> TaskItem:
             [("git/git_checkout", branch)],
             *_commit_calls(list(after), f"Release {new}"),
         ],
-        expects=_expect_main_unchanged(
+        expected_state=_expect_main_unchanged(
             _expect_repository([f"Release {new}", "First release"], after, f"release/{new}")
         ),
-        form="major.minor.patch",
-        answer=(new,),
+        answer_form="major.minor.patch",
+        answer_parts=(new,),
         repository=(("First release", before),),
     )
 
@@ -121,7 +121,7 @@ def fallback(rng: random.Random) -> TaskItem:
         template="fallback",
         question=write_question("repository", "fallback", folder=REPOSITORY_FOLDER),
         picture=pictures.draw_board(rng, heading="To whom it may concern", lines=lines),
-        name="notice.png",
+        picture_name="notice.png",
         steps=[
             [
                 ("git/git_log", {"repo_path": _REPOSITORY_PATH}),
@@ -131,12 +131,12 @@ def fallback(rng: random.Random) -> TaskItem:
             _edit_calls(now, change),
             *_commit_calls([_config_path(faulty_module)], message),
         ],
-        expects=_expect_repository(
+        expected_state=_expect_repository(
             [message, *(subject for subject, _ in reversed(commits))],
             _config_files(_apply_changes(now, change)),
         ),
-        form="number of the request",
-        answer=(number,),
+        answer_form="number of the request",
+        answer_parts=(number,),
         files={
             f"requests/{n}.txt": _request_text(n, v) for n, v in zip(numbers, values, strict=True)
         },

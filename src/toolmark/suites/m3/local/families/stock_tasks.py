@@ -48,7 +48,7 @@ def prices(rng: random.Random) -> TaskItem:
         picture=pictures.draw_shelf(
             rng, goods=[(name, f"{new_prices[name]:.2f}") for name in tagged]
         ),
-        name="shelf.png",
+        picture_name="shelf.png",
         steps=[
             [
                 ("sqlite/list_tables", {}),
@@ -57,14 +57,14 @@ def prices(rng: random.Random) -> TaskItem:
             [reference_calls.query_database(f"SELECT * FROM {table}")],
             [*orders, reference_calls.write_rows("changes.xlsx", "Changes", book)],
         ],
-        expects={
+        expected_state={
             DATABASE_FILE: _expect_table(
                 table, [[name, float(new_prices[name]), n] for name, _, n in rows]
             ),
             "changes.xlsx": _expect_workbook({"Changes": book}),
         },
-        form="number of prices",
-        answer=(str(len(changed)),),
+        answer_form="number of prices",
+        answer_parts=(str(len(changed)),),
         files={DATABASE_FILE: office_files.make_database({"staff": staff, table: goods})},
     )
 
@@ -96,7 +96,7 @@ def delivery(rng: random.Random) -> TaskItem:
         picture=pictures.draw_table(
             rng, title="Delivery note", head=["Article", "Packs"], rows=lines
         ),
-        name="delivery.png",
+        picture_name="delivery.png",
         steps=[
             [
                 reference_calls.query_database(
@@ -106,12 +106,12 @@ def delivery(rng: random.Random) -> TaskItem:
             ],
             [*orders, reference_calls.write_rows("delivery.xlsx", "Delivery", book)],
         ],
-        expects={
+        expected_state={
             DATABASE_FILE: _expect_table("articles", after),
             "delivery.xlsx": _expect_workbook({"Delivery": book}),
         },
-        form="value",
-        answer=(f"{sum(worth):.2f}",),
+        answer_form="value",
+        answer_parts=(f"{sum(worth):.2f}",),
         files={DATABASE_FILE: office_files.make_database({"articles": (columns, rows)})},
     )
 
@@ -140,7 +140,7 @@ def reorder(rng: random.Random) -> TaskItem:
         template="reorder",
         question=write_question("stock", "reorder", database=DATABASE_FILE),
         picture=pictures.draw_table(rng, title="Stock count", head=["Code", "Counted"], rows=lines),
-        name="count.png",
+        picture_name="count.png",
         steps=[
             [
                 reference_calls.query_database(
@@ -150,9 +150,9 @@ def reorder(rng: random.Random) -> TaskItem:
             [reference_calls.create_workbook("orders.xlsx", list(books))],
             [reference_calls.write_rows("orders.xlsx", kind, book) for kind, book in books.items()],
         ],
-        expects={"orders.xlsx": _expect_workbook(books)},
-        form="number of packs",
-        answer=(str(sum(row[1] for book in books.values() for row in book[1:])),),
+        expected_state={"orders.xlsx": _expect_workbook(books)},
+        answer_form="number of packs",
+        answer_parts=(str(sum(row[1] for book in books.values() for row in book[1:])),),
         files={
             DATABASE_FILE: office_files.make_database(
                 {"articles": (columns, rng.sample(rows, len(rows)))}

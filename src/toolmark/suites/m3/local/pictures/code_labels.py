@@ -31,12 +31,12 @@ _DARK_COLOURS: tuple[Colour, ...] = (
 )
 # Modules around a QR code, ISO/IEC 18004.
 _QR_MARGIN_MODULES = 4
-# Modules beside the bars, GS1 General Specifications.
+# Modules next to the bars, GS1 General Specifications.
 _BAR_MARGIN_MODULES = 11
 
 
 def draw_qr_code(rng: random.Random, *, text: str, caption: str = "") -> bytes:
-    """Return a PNG of a QR code for `text`, with the caption beside it in plain letters.
+    """Return a PNG of a QR code for `text`, with the caption next to it in plain letters.
 
     Raises ValueError for an empty text, or for one that needs a code too fine for a picture (about
     300 characters).

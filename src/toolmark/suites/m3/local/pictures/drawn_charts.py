@@ -1,4 +1,4 @@
-"""Charts with every value written beside its mark: bars, lines, pies."""
+"""Charts with every value written next to its mark: bars, lines, pies."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def _draw_legend(
 
 def _choose_colours(rng: random.Random, n: int, ground: Colour, *, one: bool) -> list[Colour]:
     """Return n different colours, or one for all; lighter ones on a dark ground."""
-    # Red beside pink and blue beside navy are used only if there are too few other colours.
+    # Red next to pink and blue next to navy are used only if there are too few other colours.
     pool = VIVID_COLOURS if n > len(_DISTINCT_COLOURS) else _DISTINCT_COLOURS
     drawn = [rng.choice(VIVID_COLOURS)] * n if one else rng.sample(pool, n)
     return [blend_colours(colour, WHITE, 0.2) if ground[0] < 128 else colour for colour in drawn]

@@ -40,7 +40,7 @@ def find_differences(expects: Mapping[str, Any], found: Mapping[str, Any]) -> li
     differences: list[str] = []
     for path, expected in expects.items():
         if expected == ABSENT and path not in found and REST_KEY in found:
-            differences.append(f"{path}: cannot be told, {_shorten(found[REST_KEY])}")
+            differences.append(f"{path}: cannot be compared, {_shorten(found[REST_KEY])}")
         differences += _value_differences(expected, found.get(path, _MISSING), path)
     return differences
 
@@ -88,8 +88,8 @@ def _sequence_differences(expected: Sequence[Any], actual: Any, where: str) -> I
         yield from _value_differences(one, other, f"{where}, item {place}")
 
 
-def _missing_items(wanted: Sequence[Any], actual: Any, where: str) -> Iterator[str]:
-    for want in wanted:
+def _missing_items(expected: Sequence[Any], actual: Any, where: str) -> Iterator[str]:
+    for want in expected:
         if isinstance(actual, str):
             inside = isinstance(want, str) and want in actual
         elif isinstance(actual, Sequence):
@@ -100,20 +100,20 @@ def _missing_items(wanted: Sequence[Any], actual: Any, where: str) -> Iterator[s
             yield f"{where}: {_shorten(want)} is not in {_shorten(actual)}"
 
 
-def _unordered_differences(wanted: Sequence[Any], actual: Any, where: str) -> Iterator[str]:
-    if not isinstance(actual, Sequence) or isinstance(actual, str) or len(actual) != len(wanted):
-        yield f"{where}: expected in any order {_shorten(list(wanted))}, found {_shorten(actual)}"
+def _unordered_differences(expected: Sequence[Any], actual: Any, where: str) -> Iterator[str]:
+    if not isinstance(actual, Sequence) or isinstance(actual, str) or len(actual) != len(expected):
+        yield f"{where}: expected in any order {_shorten(list(expected))}, found {_shorten(actual)}"
         return
     mismatches = [
         [next(_value_differences(want, item, ""), None) is not None for item in actual]
-        for want in wanted
+        for want in expected
     ]
     if not mismatches:
         return
     rows, columns = linear_sum_assignment(mismatches)
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
         if mismatches[row][column]:
-            yield f"{where}: {_shorten(wanted[row])} is not among {_shorten(actual)}"
+            yield f"{where}: {_shorten(expected[row])} is not among {_shorten(actual)}"
 
 
 def _is_near(expected: Any, actual: Any, within: Decimal) -> bool:
@@ -133,10 +133,10 @@ def _is_near(expected: Any, actual: Any, within: Decimal) -> bool:
     return one is not None and other is not None and abs(one - other) <= within
 
 
-def _contains_item(item: Any, want: Any) -> bool:
-    if isinstance(item, str) and isinstance(want, str):
-        return want in item
-    return next(_value_differences(want, item, ""), None) is None
+def _contains_item(item: Any, expected: Any) -> bool:
+    if isinstance(item, str) and isinstance(expected, str):
+        return expected in item
+    return next(_value_differences(expected, item, ""), None) is None
 
 
 def is_equal(expected: Any, actual: Any) -> bool:

@@ -31,7 +31,7 @@ from toolmark.suites.m3.local.workspace_state.state_comparison import REST_KEY
 MAX_FILES = 2_000
 # Levels of nested folders.
 MAX_FOLDER_DEPTH = 24
-# Files that SQLite writes beside a database.
+# Files that SQLite writes next to a database.
 _DATABASE_SIDE_FILES = ("-wal", "-shm", "-journal")
 
 # Errors of the readers on damaged or hostile files: their own, and those of libraries that trust
@@ -123,8 +123,8 @@ def _is_link(name: str, folder_fd: int) -> bool:
     return stat.S_ISLNK(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode)
 
 
-def _refuse(why: str) -> Reader:
-    return lambda _: {"unreadable": why}
+def _refuse(reason: str) -> Reader:
+    return lambda _: {"unreadable": reason}
 
 
 def _repository_reader(root: str) -> Reader:
