@@ -22,7 +22,7 @@ NEAREST = [
     (("run", "funcbench", "-m", "opnai/gpt"), "no model 'opnai/gpt'; did you mean: openai/"),
     (("run", "funcbench", "-m", "zzz"), "no model 'zzz'; nearest of "),
     (("run", "funcbench", "-m", "baseline/plannr"), "no baseline 'plannr'; did you mean: planner"),
-    (("run", "funcbench", "-m", "test/oracel"), "'oracel'; did you mean: oracle"),
+    (("run", "funcbench", "-m", "control/oracel"), "'oracel'; did you mean: oracle"),
     ((*FUNCBENCH, "-T", "corre=3"), "'corre'; did you mean: core"),
     ((*FUNCBENCH, "-T", "zzzzz=3"), "'zzzzz'; nearest of "),
     ((*FUNCBENCH, "--tool-format", "nativ"), "'nativ'; did you mean: native"),
