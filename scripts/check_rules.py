@@ -68,9 +68,37 @@ ATTRIBUTE_LOOKUPS = {
 
 RETIRED_WORDS = frozenset(
     """
-    told kept held lose mend sure able sit cast crew door booth purse shelf weave hunt beside
+    told kept held lose loses mend mends mended sure able sit sits cast crew door booth purse shelf
+    weave hunt beside knob knobs dialect dialects instrument instruments
     """.split()  # noqa: SIM905
 )
+# with a hyphen before or after, a word is part of a name in data
+RETIRED_TEXT = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(sorted(RETIRED_WORDS))})(?![\w-])|\b(?:of yours|of one's own)\b",
+    re.IGNORECASE,
+)
+# Modules whose texts hold such a word: what other people write, what a prompt says to a model, and
+# doors and shelves that are drawn.
+OTHER_TEXTS = {
+    "toolmark.suites.m3.judge_questions": "a prompt",
+    "toolmark.suites.m3.local.families.label_tasks": "a library's shelf marks",
+    "toolmark.suites.m3.local.families.stock_tasks": "a shelf of a shop",
+    "toolmark.suites.m3.local.pictures.printed_papers": "a style of forms, drawn by its name",
+    "toolmark.suites.m3.local.pictures.signs_and_shelves": "a shelf is drawn",
+    "toolmark.suites.mfcl_speech.clarification_phrases": "what models write",
+    "toolmark.suites.mfcl_speech.model_rewording": "a prompt",
+    "toolmark.suites.mfcl_speech.wording_fidelity": "what models write",
+    "toolmark.suites.mfcl_vision.final_answer": "what models write",
+    "toolmark.suites.mfcl_vision.prompts": "a prompt",
+    "toolmark.suites.mfcl_vision.scenes": "a shelf is drawn",
+    "toolmark.suites.mfcl_vision.scenes.street_scene": "a door is drawn",
+    "toolmark.suites.mfcl_vision.scenes.wall_scenes": "a shelf is drawn",
+    "toolmark.suites.multinet.openx.morphologies": "a prompt",
+    "toolmark.suites.multinet.synthetic.robovqa": "a prompt",
+    "toolmark.suites.multinet.synthetic.room_drawing": "a door is drawn",
+    "toolmark.suites.multinet.synthetic.room_layout": "a door is drawn",
+    "toolmark.perturb.speech.synthetic_noise": "a door is heard",
+}
 BARE_VERBS = frozenset(
     """
     add ask begin bind blame bring build call change check choose close collect come convert copy
@@ -193,31 +221,45 @@ def module_functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFu
             yield node
 
 
-# words for parts of ours that the field has other words for
-RETIRED_NOUNS = frozenset(
-    """
-    knob knobs dialect dialects instrument instruments readings loses mended mends
-    """.split()  # noqa: SIM905
-)
 # drawn and sounding things that are really called so
 DRAWN_TESTS = frozenset({"test_a_door_slams_at_once_and_dies_away"})
-DRAWN_THINGS = frozenset({"draw_shelf", "_draw_door"})
+DRAWN_THINGS = frozenset({"draw_shelf", "_draw_door", "door"})
 
 
-def retired_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield names of functions, classes and parameters that hold a retired word."""
+def bound_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the names that a module gives: of functions, classes, parameters, fields, variables."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                pass
+                yield node.lineno, name
             case ast.ClassDef(name=name):
-                name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+                yield node.lineno, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
             case ast.arg(arg=name):
-                pass
-            case _:
-                continue
+                yield node.lineno, name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
+
+
+def retired_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield names that hold a retired word."""
+    for line, name in bound_names(tree):
         if name not in DRAWN_THINGS and RETIRED_WORDS & set(name.lower().strip("_").split("_")):
-            yield node.lineno, name
+            yield line, name
+
+
+def retired_texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield retired words in strings: messages, help, options, keys and docstrings."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for found in RETIRED_TEXT.finditer(node.value):
+                yield node.lineno, found[0]
+
+
+def retired_docs(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield retired words in a page of the documentation."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        for found in RETIRED_TEXT.finditer(line):
+            yield number, found[0]
 
 
 def is_broad(handler: ast.ExceptHandler) -> bool:
@@ -292,7 +334,7 @@ def retired_test_names(path: Path) -> Iterator[tuple[int, str]]:
     """Yield names of tests that hold a word which the field does not use."""
     found = re.finditer(r"^ *(?:async )?def (test_\w+)", path.read_text(), re.MULTILINE)
     for match in found:
-        if (RETIRED_WORDS | RETIRED_NOUNS) & {*match[1].split("_")} and match[1] not in DRAWN_TESTS:
+        if RETIRED_WORDS & {*match[1].split("_")} and match[1] not in DRAWN_TESTS:
             yield path.read_text().count("\n", 0, match.start()) + 1, f"retired word: {match[1]}"
 
 
@@ -304,7 +346,22 @@ def check_all_files() -> list[str]:
             found = [*paths_outside(path)]
             found += retired_test_names(path) if folder == "tests" else ()
             lines += [f"{path.relative_to(ROOT)}:{n}: {what}" for n, what in found]
+    for path in documentation():
+        found = retired_docs(path)
+        lines += [f"{path.relative_to(ROOT)}:{n}: retired word: {word}" for n, word in found]
     return lines
+
+
+def documentation() -> list[Path]:
+    """Return the pages and messages that people read: Markdown, templates, tables of texts."""
+    sources = [p for s in ("*.toml", "*.j2", "*.js") for p in SOURCE.rglob(s)]
+    texts = [
+        p
+        for p in sources
+        if room_of(module_name(p)) in ("cli", "core", "reports", "runs", "studio")
+    ]
+    pages = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *texts)
+    return sorted(page for page in pages if "_build" not in page.parts)
 
 
 def check_house() -> tuple[list[str], dict[str, int]]:
@@ -327,7 +384,7 @@ def check_house() -> tuple[list[str], dict[str, int]]:
     lines += [f"circle: {', '.join(group)}" for group in groups]
     counts["circles"] = len(groups)
 
-    bare, n_functions, n_retired, broad, looking = [], 0, 0, set(), set()
+    bare, n_functions, n_retired, broad, looking, other = [], 0, 0, set(), set(), set()
     for module, tree in trees.items():
         for function in module_functions(tree):
             n_functions += 1
@@ -336,6 +393,12 @@ def check_house() -> tuple[list[str], dict[str, int]]:
         for line, name in retired_names(tree):
             lines.append(f"{place(module, line)}: retired word: {name}")
             n_retired += 1
+        words = list(retired_texts(tree))
+        if words:
+            other.add(module)
+        if module not in OTHER_TEXTS:
+            lines += [f"{place(module, line)}: retired word: {word}" for line, word in words]
+            n_retired += len(words)
         lines += [f"{place(module, line)}: {what}" for line, what in relative_imports(tree)]
         lines += [f"{place(module, line)}: {what}" for line, what in forbidden_calls(tree)]
         if lookups := list(attribute_lookups(tree)):
@@ -356,6 +419,8 @@ def check_house() -> tuple[list[str], dict[str, int]]:
               for m in sorted((BROAD_CATCHES & {*trees}) - broad)]  # fmt: skip
     lines += [f"looks up no attribute any more, take it off the list: {m}"
               for m in sorted((ATTRIBUTE_LOOKUPS.keys() & trees.keys()) - looking)]  # fmt: skip
+    lines += [f"has no retired word any more, take it off the list: {m}"
+              for m in sorted((OTHER_TEXTS.keys() & trees.keys()) - other)]  # fmt: skip
     lines += check_all_files()
     counts |= {"functions": n_functions, "bare verbs": len(bare), "retired names": n_retired}
     return lines, counts
