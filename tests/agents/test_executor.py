@@ -212,7 +212,7 @@ def test_paths_of_pictures_are_listed_once_they_are_made() -> None:
     assert "Image list" not in process[0]
     assert "Image list:\n- path: /w/a.png\n" in process[1]
     bare = Mind(process=[calls(("clock/now", {})), FIND], decide=["no", "yes"])
-    play(bare, chooses_tools=False)
+    play(bare, lists_pictures=False)
     assert "Image list" not in bare.last("process")
 
 

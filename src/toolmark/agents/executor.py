@@ -55,7 +55,7 @@ class Executor(Agent):
     `max_rounds`: the most rounds. `max_concurrent`: the most calls per round. `max_chosen_tools`:
     how many tools are offered if a plan names none; those that share most words come first.
     `lenient`: as in `formats.executor_json`. `repeats_unreadable`: ask once more for JSON that
-    cannot be parsed. `chooses_tools`: list the pictures that tools have made.
+    cannot be parsed. `lists_pictures`: list the pictures that tools have made.
     """
 
     max_rounds: int = 6
@@ -63,7 +63,7 @@ class Executor(Agent):
     max_chosen_tools: int = 400
     lenient: bool = True
     repeats_unreadable: bool = True
-    chooses_tools: bool = True
+    lists_pictures: bool = True
 
     def adapt_control(self, control: Model, tool_format: ToolFormat) -> Model:
         """Return a control of the plain tool loop as one that gives its replies phase by phase."""
@@ -202,7 +202,7 @@ class _Episode:
 
     async def _make_calls(self, tools: tuple[Tool, ...]) -> Step:
         """Ask for calls, once more if they cannot be parsed, and execute them."""
-        pictures = self.picture_paths.paths if self.settings.chooses_tools else ()
+        pictures = self.picture_paths.paths if self.settings.lists_pictures else ()
         instruction = executor_prompts.process_prompt(tools, self.settings.max_concurrent, pictures)
         step = await self._ask_model("process", instruction)
         if step.fault and not step.calls and self.settings.repeats_unreadable:

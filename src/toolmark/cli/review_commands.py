@@ -42,7 +42,7 @@ Export = Annotated[
 ]
 BlindFlag = Annotated[bool, options.option("--blind", help="Two runs side by side, names hidden.")]
 PairsFlag = Annotated[
-    bool, options.option("--pairs", help="Label calls that are matched but unsure.")
+    bool, options.option("--pairs", help="Label pairs of calls whose match is uncertain.")
 ]
 Encoder = Annotated[
     str,
@@ -160,7 +160,7 @@ def calibrate(
     seed: Annotated[int, options.option("--seed", help="Of the bootstrap.", min=0)] = 0,
     as_json: options.AsJson = False,
 ) -> None:
-    """Hold thresholds of similarity against labelled pairs."""
+    """Compare thresholds of similarity with labelled pairs."""
     import numpy as np
 
     from toolmark.core.sentence_encoder import load_encoder

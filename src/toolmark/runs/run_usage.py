@@ -86,12 +86,12 @@ class _UsageSum:
 def measure_run_usage(run: Run) -> RunUsage:
     """Sum what a run used. Raises DataError for a damaged file."""
     model, not_run, user, judges = _UsageSum(), _UsageSum(), _UsageSum(), _UsageSum()
-    n_episodes = n_requests = n_kept = 0
+    n_episodes = n_requests = n_from_cache = 0
     reply_s = 0.0
     for line in run.episodes.records("trajectories", _UsageLine):
         n_episodes += 1
         n_requests += len(line.steps)
-        n_kept += sum(step.reply.from_cache for step in line.steps)
+        n_from_cache += sum(step.reply.from_cache for step in line.steps)
         reply_s += line.latency_s
         model.add(line.usage)
         _add_user_usage(line, user)
@@ -104,7 +104,7 @@ def measure_run_usage(run: Run) -> RunUsage:
     return RunUsage(
         n_episodes=n_episodes,
         n_requests=n_requests,
-        n_from_cache=n_kept,
+        n_from_cache=n_from_cache,
         tokens=model.total(),
         reply_s=round(reply_s, 3),
         wall_s=run.info.wall_s,

@@ -28,8 +28,8 @@ _DAGGER = "†"
 _PROFILE_NOTE = (
     "Exact match; of openx the share of rows closer than the training mean, which is no better "
     "than that mean at 50 %. Families differ in "
-    "what they ask and how hard it is: compare within a column, not along a row. Of data of one's "
-    "own the numbers are of these data, whatever the family is called."
+    "what they ask and how hard it is: compare within a column, not along a row. Where a run used "
+    "your own data, its numbers describe these data, whatever the family is called."
 )
 
 

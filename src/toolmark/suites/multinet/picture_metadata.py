@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8"
-_KEPT_PNG_CHUNKS = (
+_SAFE_PNG_CHUNKS = (
     b"IHDR",
     b"PLTE",
     b"IDAT",
@@ -53,7 +53,7 @@ def _pixel_png_chunks(data: bytes) -> Iterator[bytes]:
         end = at + 12 + int.from_bytes(data[at : at + 4], "big")
         if len(name) < 4 or end > len(data):
             raise ValueError
-        if name in _KEPT_PNG_CHUNKS:
+        if name in _SAFE_PNG_CHUNKS:
             yield data[at:end]
         at = end
 

@@ -30,7 +30,7 @@ MAX_FILE_BYTES = 2**32
 _MIN_INSTRUCTION_LIMIT = 100_000  # always allowed, whatever the size of the file
 MAX_COLUMNS = 64
 """The limit for columns of a table, and for names in a row."""
-MAX_KEPT_TEXT_CHARS = 4096
+MAX_LOADED_TEXT_CHARS = 4096
 """A longer text stays in the file, in characters."""
 _ALLOWED_NAMES = {
     "pandas.core.frame.DataFrame", "pandas.core.internals.managers.BlockManager",
@@ -79,7 +79,7 @@ class _SymbolicObject:
 def read_records(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a pickled list of dictionaries.
 
-    Texts of more than `MAX_KEPT_TEXT_CHARS` characters become `TextInFile`. Numbers of numpy become
+    Texts of more than `MAX_LOADED_TEXT_CHARS` characters become `TextInFile`. Numbers of numpy become
     plain numbers; callers check the types of values. Raises DataError, with the file's name, as
     `read_table` does.
     """
@@ -136,7 +136,7 @@ class _KeepShortTexts:
         """Return the value to store; `offset` is the byte after the instruction and its length."""
         if not isinstance(value, str | bytes):
             return value
-        if len(value) > MAX_KEPT_TEXT_CHARS and isinstance(value, str) and value.isascii():
+        if len(value) > MAX_LOADED_TEXT_CHARS and isinstance(value, str) and value.isascii():
             return TextInFile(offset, len(value))
         self._n_bytes += len(value)
         if self._n_bytes > MAX_BYTES:
@@ -158,11 +158,11 @@ class _BoundedReader:
         """Read `n` bytes, or the bytes that are left."""
         if n > MAX_BYTES:
             raise _Refused(f"a piece of more than {MAX_BYTES >> 20} MiB")
-        return self._file.read(n if n <= MAX_KEPT_TEXT_CHARS else min(n, self._size - self.tell()))
+        return self._file.read(n if n <= MAX_LOADED_TEXT_CHARS else min(n, self._size - self.tell()))
 
     def readline(self) -> bytes:
         """Read a short line; a longer line is cut."""
-        return self._file.readline(MAX_KEPT_TEXT_CHARS)
+        return self._file.readline(MAX_LOADED_TEXT_CHARS)
 
 
 def _interpret(

@@ -159,13 +159,13 @@ class Kitchen:
 
 
 def _build_player(cook: Cook) -> Player:
-    held_object = None
+    carried_object = None
     if cook.carried_item:
         soup = (
             ("onion", N_SOUP_INGREDIENTS, N_COOKING_STEPS) if cook.carried_item == "soup" else None
         )
-        held_object = KitchenObject(name=cook.carried_item, position=cook.position, state=soup)  # type: ignore[arg-type]
-    return Player(position=cook.position, orientation=cook.facing, carried_object=held_object)
+        carried_object = KitchenObject(name=cook.carried_item, position=cook.position, state=soup)  # type: ignore[arg-type]
+    return Player(position=cook.position, orientation=cook.facing, carried_object=carried_object)
 
 
 @lru_cache(maxsize=64)
