@@ -8,30 +8,30 @@ from typing import Generic, Protocol, TypeVar
 
 from toolmark.core.records import Task
 
-I_co = TypeVar("I_co", covariant=True)
-I = TypeVar("I")  # noqa: E741
-V = TypeVar("V")
+T_co = TypeVar("T_co", covariant=True)
+Item = TypeVar("Item")
+Variant = TypeVar("Variant")
 
 
-class CountedItems(Protocol[I_co]):
+class CountedItems(Protocol[T_co]):
     """Items that can be iterated more than once, and counted."""
 
     def __len__(self) -> int:
         """Return the number of items."""
         ...
 
-    def __iter__(self) -> Iterator[I_co]:
+    def __iter__(self) -> Iterator[T_co]:
         """Yield the items."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class VariantTasks(Generic[I, V]):
+class VariantTasks(Generic[Item, Variant]):
     """One task per item and variant: an item in all variants, then the next item."""
 
-    items: CountedItems[I]
-    variants: Sequence[V]
-    build_task: Callable[[I, V], Task]
+    items: CountedItems[Item]
+    variants: Sequence[Variant]
+    build_task: Callable[[Item, Variant], Task]
 
     def __len__(self) -> int:
         """Return the number of tasks; none is built."""
