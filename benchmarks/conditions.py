@@ -85,7 +85,7 @@ def jobs(n: int, seed: int) -> Iterator[UtteranceJob]:
     """Go through noisy utterances of n entries of each single-turn category, nothing made."""
     names = speech_items.select_categories(("expert", "community"))
     entries, _, _ = speech_items.read_entries(names, n, seed)
-    for task in speech_items.ConditionTasks(entries, "mfcl-speech", ("noisy",)):
+    for task in speech_items.condition_tasks(entries, "mfcl-speech", ("noisy",)):
         yield from filter(None, speech_task_maker._make_jobs(task, "noisy", ()))
 
 

@@ -8,15 +8,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from toolmark.core import worker_processes
 from toolmark.core.errors import DataError, UsageError
-from toolmark.core.records import Task
 
 
 def test_results_come_in_order_from_other_processes() -> None:
@@ -39,23 +36,6 @@ def test_few_items_and_those_of_one_core_are_done_here() -> None:
         str(n) for n in range(9)
     ]
     assert list(worker_processes.map_in_processes(str, (), 2, min_parallel=3)) == []
-
-
-def finished(tasks: Sequence[Task]) -> list[Task]:
-    assert len({task.item for task in tasks}) == 1
-    return [replace(task, seed=os.getpid(), category=str(len(tasks))) for task in tasks]
-
-
-@pytest.mark.parametrize("n", [3, 20])
-def test_tasks_are_worked_on_item_by_item_in_their_order(
-    n: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_processes, "available_cores", lambda: 2)
-    tasks = [Task(id=f"{i}@{k}", suite="s", turns=(), item=f"{i}") for i in range(n) for k in "ab"]
-    made = list(worker_processes.map_by_item(finished, iter(tasks)))
-    assert [task.id for task in made] == [task.id for task in tasks]
-    assert {task.category for task in made} == {"2"}
-    assert ({task.seed for task in made} == {os.getpid()}) == (n == 3), "a few are done here"
 
 
 def test_who_stops_early_leaves_no_process() -> None:

@@ -12,10 +12,10 @@ import signal
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -23,13 +23,11 @@ from typing import Any, Generic, TypeVar
 
 from toolmark.core import user_modules
 from toolmark.core.errors import DataError, ToolmarkError, UsageError
-from toolmark.core.records import Task
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _ITEMS_AHEAD = 3  # per process: none waits for the slowest, and few are in memory
-_MIN_PARALLEL_ITEMS = 8  # fewer are not worth starting processes for
 _WAIT_S = 5.0
 _MAX_SHOWN_CHARS = 100  # of an item and of an error
 _CHILD_PROGRAM = (
@@ -59,21 +57,6 @@ def map_in_processes(
             yield work(item)
     else:
         yield from _map_parallel(work, items, n_processes)
-
-
-def map_by_item(
-    work: Callable[[Sequence[Task]], Iterable[Task]], tasks: Iterable[Task]
-) -> Iterator[Task]:
-    """Yield the results of the work on tasks, given the tasks of one item at a time, on all cores.
-
-    The tasks of an item must be consecutive. The order is unchanged. A few items are processed
-    here.
-    """
-    units = (tuple(unit) for _, unit in groupby(tasks, key=lambda task: task.item))
-    for results in map_in_processes(
-        work, units, available_cores(), min_parallel=_MIN_PARALLEL_ITEMS
-    ):
-        yield from results
 
 
 def _map_parallel(work: Callable[[T], R], items: Iterable[T], n_processes: int) -> Iterator[R]:

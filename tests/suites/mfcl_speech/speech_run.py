@@ -178,7 +178,7 @@ def tasks(conditions: tuple[str, ...], **n: int) -> tuple[Task, ...]:
     found: list[Task] = []
     for category, many in n.items():
         entries, _, _ = speech_items.read_entries((category,), many, SEED)
-        found += speech_items.ConditionTasks(entries, "mfcl-transcripts", conditions, (EAR,))
+        found += speech_items.condition_tasks(entries, "mfcl-transcripts", conditions, (EAR,))
     return tuple(map(finished, found))
 
 

@@ -155,7 +155,7 @@ def test_what_the_rules_make_of_published_requests_is_as_written() -> None:
     n = 0
     for group in speech_items.GROUPS:
         entries, _, _ = speech_items.read_entries(speech_items.GROUPS[group], 12, 3)
-        for task in speech_items.ConditionTasks(entries, "mfcl-speech", (speech_items.TEXT,)):
+        for task in speech_items.condition_tasks(entries, "mfcl-speech", (speech_items.TEXT,)):
             for turn, written in enumerate(task.reference["written"]):
                 if not written.strip():
                     continue

@@ -46,7 +46,7 @@ Told = dict[str, list[Utterance]]
 def jobs(*names: str, n: int = 0) -> list[UtteranceJob]:
     """Return what is to be said of n entries of each of these categories."""
     entries, _, _ = speech_items.read_entries(speech_items.select_categories(names), n, 0)
-    tasks = speech_items.ConditionTasks(entries, "mfcl-transcripts", ("noisy",))
+    tasks = speech_items.condition_tasks(entries, "mfcl-transcripts", ("noisy",))
     return [
         job for task in tasks for job in speech_task_maker._make_jobs(task, "noisy", EARS) if job
     ]

@@ -21,7 +21,7 @@ from toolmark.suites.mfcl_speech.speech_pipeline import SpeechRecipe
 def asked(group: str) -> list[Task]:
     """Return every entry that can be said, as it is asked in writing."""
     entries, _, _ = speech_items.read_entries(speech_items.GROUPS[group], 0, 0)
-    bare = speech_items.ConditionTasks(entries, "mfcl-transcripts", (speech_items.TEXT,))
+    bare = speech_items.condition_tasks(entries, "mfcl-transcripts", (speech_items.TEXT,))
     return [one for task in bare for one in MAKER.make_item([task])]
 
 

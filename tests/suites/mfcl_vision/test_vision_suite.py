@@ -17,6 +17,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Image, Reply, Request, Task
 from toolmark.environments.search_environment import FETCH_TOOL, SEARCH_TOOL
+from toolmark.generation.item_maker import ItemMaker
 from toolmark.perturb.image.picture_variations import TABLE_2_VARIATIONS
 from toolmark.runs import dataset_folder
 from toolmark.runs.record_files import read_records
@@ -289,7 +290,7 @@ def test_the_bytes_do_not_hang_on_how_many_cores_made_them(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_processes, "available_cores", lambda: 2)
-    monkeypatch.setattr(worker_processes, "_MIN_PARALLEL_ITEMS", 2)
+    monkeypatch.setattr(ItemMaker, "min_parallel_items", 2)
     suite = tm.load("mfcl-vision", **KNOBS)
     assert list(map(json_codec.encode_record, suite.maker.make(suite))) == list(
         map(json_codec.encode_record, tasks(made))

@@ -14,6 +14,7 @@ from PIL import Image as Pictures
 from toolmark.core import seeds
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Call, Reply, Step, Task, Trajectory
+from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.runs import run_finalization, run_folders
 from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_plan import Plan
@@ -164,8 +165,8 @@ _FRAMES: Mapping[str, Any] = {
 def tasks(family: str, n: int, forms: tuple[Form, ...] = ("text",)) -> list[Task]:
     """The rows as tasks, without pictures."""
     clustered = family in ("overcooked", "odds", "openx")
-    items = task_making.TaskList(Shown(frames(family, n), clustered), 1, forms, True)
-    return list(items)
+    builder = task_making.TaskBuilder(clustered, 1, with_pictures=True)
+    return list(VariantTasks(frames(family, n), forms, builder.build_task))
 
 
 # --- answers ----------------------------------------------------------------------------
@@ -228,10 +229,9 @@ def make(
 ) -> Run:  # fmt: skip
     """A scored run with its pictures."""
     rows = Shown(frames(family, n), family in ("overcooked", "odds", "openx"))
-    items = task_making.TaskList(rows, 1, forms, True)
     media = MediaStore(parent / "media")
-    maker = task_making.PictureMaker(rows=rows, home=str(media.folder))
-    asked = [done for task in items for done in maker.item([task])]
+    maker = task_making.PictureMaker(rows, media)
+    asked = [done for task in tasks(family, n, forms) for done in maker.make_item([task])]
     plan = Plan(
         suite=asked[0].suite, model=model, tool_format="native", parameters={"data": "synthetic"}
     )

@@ -111,8 +111,8 @@ def test_calls_stand_turn_by_turn_and_a_turn_not_reached_says_so() -> None:
 
 def test_pictures_are_shown_first_oldest_first(tmp_path: Path) -> None:
     rows = made_tasks.Shown(made_tasks.frames("sqa3d", 1), False)
-    maker = task_making.PictureMaker(rows=rows, home=str(MediaStore(tmp_path).folder))
-    (task,) = maker.item(list(task_making.TaskList(rows, 1, ("text",), True)))
+    maker = task_making.PictureMaker(rows, MediaStore(tmp_path))
+    (task,) = maker.make_item(made_tasks.tasks("sqa3d", 1))
     first, *_ = episode_views.episode_views(task, made_tasks.silent(task))
     assert isinstance(first, Drawing) and first.background is not None and not first.svg
 

@@ -21,6 +21,7 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Image, Message, Reply, Request, Task
+from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.official_bfcl import official_data
 from toolmark.runs import dataset_folder
 from toolmark.suites.multinet import control_models, task_making
@@ -136,12 +137,12 @@ def test_a_row_is_asked_in_both_forms_in_succession(family: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_sent_does_not_hang_on_what_is_right(family: str) -> None:
-    items: Any = tm.load(f"multinet-{family}", form="both", **FEW[family]).tasks
-    for frame in items.rows:
+    pending: Any = tm.load(f"multinet-{family}", form="both", **FEW[family]).tasks
+    for frame in pending.items:
         for form in task_making.ALL_FORMS:
-            task = items.build_task(frame, form)
+            task = pending.build_task(frame, form)
             other = control_models.FAULTS_BY_SPACE[type(frame.space)]["wrong"](parse_truth(task))
-            twin = items.build_task(replace(frame, truth=other, baseline_answers={}), form)
+            twin = pending.build_task(replace(frame, truth=other, baseline_answers={}), form)
             assert other != frame.truth
             assert (twin.turns, twin.tools) == (task.turns, task.tools)
 
@@ -161,8 +162,9 @@ def test_openx_asks_all_morphologies_evenly() -> None:
 
 def made(tmp_path: Path, lost: str = "") -> list[Task]:
     rows = Few(IDS[:3], lost)
-    tasks = task_making.TaskList(rows, 1, ("text", "tool"), True)
-    return list(task_making.PictureMaker(rows=rows, home=str(tmp_path / "media"))(tasks))
+    builder = task_making.TaskBuilder(rows.clustered, 1, with_pictures=True)
+    tasks = VariantTasks(rows, task_making.ALL_FORMS, builder.build_task)
+    return list(task_making.PictureMaker(rows, MediaStore(tmp_path / "media"))(tasks))
 
 
 def test_pictures_come_before_the_words_oldest_first(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +17,7 @@ from toolmark.core import json_codec
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Audio, Table, Task
 from toolmark.generation import portable_file_names
+from toolmark.generation.item_maker import group_by_item
 from toolmark.runs.record_files import read_records
 from toolmark.runs.suite import SetExport
 from toolmark.suites.mfcl_speech import speech_data_card, speech_items
@@ -64,8 +64,8 @@ def write_further_files(folder: Path) -> list[Table]:
         }
         writer = DatasetWriter(folder, files)
         tasks = read_records(folder / "tasks.jsonl", Task, strict=True)
-        for _, item_tasks in groupby(tasks, key=lambda task: task.item):
-            writer.write_item(list(item_tasks))
+        for item_tasks in group_by_item(tasks):
+            writer.write_item(item_tasks)
     return writer.tally.tables()
 
 

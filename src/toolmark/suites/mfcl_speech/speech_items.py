@@ -6,8 +6,8 @@ tasks still contain the written text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Message, Task, TaskSequence
 from toolmark.generation.joined_tasks import JoinedTasks
+from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.official_bfcl import multi_turn_tasks, official_data
 from toolmark.perturb.text import spoken_rewrite
 
@@ -31,36 +32,29 @@ TEXT = "text"
 """The condition in which the written text is asked: the control of every other condition."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionTasks:
-    """Base entries, each in all conditions, and in those with sound by all recognisers."""
+def condition_tasks(
+    entries: Sequence[Task],
+    suite: str,
+    conditions: Sequence[str],
+    recognisers: Sequence[str] = (),
+) -> VariantTasks[Task, Mapping[str, str]]:
+    """Return the entries in all conditions, and in those with sound by all recognisers."""
+    variants = [
+        {"condition": condition} | ({"recogniser": recogniser} if recogniser else {})
+        for condition in conditions
+        for recogniser in (("",) if condition == TEXT else recognisers or ("",))
+    ]
+    return VariantTasks(entries, variants, partial(_build_task, suite))
 
-    entries: Sequence[Task]
-    suite: str
-    conditions: tuple[str, ...]
-    recognisers: tuple[str, ...] = ()
 
-    def __len__(self) -> int:
-        """Return the number of tasks."""
-        n_recognisers = max(len(self.recognisers), 1)
-        return len(self.entries) * sum(1 if c == TEXT else n_recognisers for c in self.conditions)
-
-    def __iter__(self) -> Iterator[Task]:
-        """Yield the tasks: of an entry all conditions, then the next entry."""
-        for entry in self.entries:
-            for condition in self.conditions:
-                for recogniser in ("",) if condition == TEXT else self.recognisers or ("",):
-                    yield self._make_task(entry, condition, recogniser)
-
-    def _make_task(self, entry: Task, condition: str, recogniser: str) -> Task:
-        axes = {"condition": condition} | ({"recogniser": recogniser} if recogniser else {})
-        return replace(
-            entry,
-            id="@".join((entry.id, *axes.values())),
-            suite=self.suite,
-            reference={"bfcl": entry.reference, "written": written_requests(entry)},
-            axes=axes,
-        )
+def _build_task(suite: str, entry: Task, axes: Mapping[str, str]) -> Task:
+    return replace(
+        entry,
+        id="@".join((entry.id, *axes.values())),
+        suite=suite,
+        reference={"bfcl": entry.reference, "written": written_requests(entry)},
+        axes=dict(axes),
+    )
 
 
 def read_entries(

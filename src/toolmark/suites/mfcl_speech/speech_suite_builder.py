@@ -91,7 +91,7 @@ def build_suite(
     )
     return Suite(
         name=name,
-        tasks=speech_items.ConditionTasks(
+        tasks=speech_items.condition_tasks(
             lazy_collections.LazySequence(lambda: read_entries()[0]),
             name,
             conditions,
@@ -104,7 +104,7 @@ def build_suite(
         controls={"oracle": make_oracle, "faulty": make_faulty},
         maker=TaskMaker(
             make=maker,
-            draft=maker.add_system_prompt,
+            draft=maker.draft,
             describe_work=speech_task_maker.effort_note,
             failure=speech_task_maker.failure_reason,
             makes_sound=has_sound,

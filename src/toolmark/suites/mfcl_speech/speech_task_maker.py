@@ -1,24 +1,21 @@
-"""Turn written tasks into spoken ones: every utterance made once, on all cores, in order.
-
-`SpeechTaskMaker.make_item` maps the tasks of one base item to the same tasks as they are asked, and
-depends on nothing else: other machines can call it unchanged to make a share of the tasks.
-"""
+"""Turn written tasks into spoken ones: every utterance is made once."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from toolmark.core import worker_processes
 from toolmark.core.number_format import format_count
-from toolmark.core.records import Message, Record, Task, Text
+from toolmark.core.records import Message, Task, Text
+from toolmark.generation.item_maker import ItemMaker
 from toolmark.language.argument_facts import extract_facts
 from toolmark.suites.mfcl_speech import answer_whitelist, speech_items, system_prompts
 from toolmark.suites.mfcl_speech.speech_items import TEXT
@@ -30,16 +27,28 @@ from toolmark.suites.mfcl_speech.speech_pipeline import (
 )
 
 RequestForm = Literal["transcript", "sound"]
-_MIN_ITEMS_FOR_PROCESSES = 3  # with fewer items, processes are not worth starting
 _N_ITEMS_AHEAD = 64  # items that are worded at a time; progress is reported in between
 
 
-class SpeechTaskMaker(Record, frozen=True, kw_only=True):
+class SpokenItem(NamedTuple):
+    """What the tasks of an item share: its utterances by condition and turn, and its whitelists.
+
+    There is no utterance, None, for a turn in which the user says nothing.
+    """
+
+    utterances: Mapping[str, Sequence[Utterance | None]]
+    whitelists: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeechTaskMaker(ItemMaker[SpokenItem]):
     """Makes tasks ready to be asked, by transcript or by sound; `prompt` comes first, if any.
 
     `speech_folder` is the folder in which speech is stored. By sound, `recognisers` are recognisers
     whose transcripts are stored with it.
     """
+
+    min_parallel_items: ClassVar[int] = 3
 
     recipe: SpeechRecipe
     form: RequestForm
@@ -47,77 +56,70 @@ class SpeechTaskMaker(Record, frozen=True, kw_only=True):
     prompt: str = ""
     recognisers: tuple[str, ...] = ()
 
-    def __call__(self, tasks: Iterable[Task]) -> Iterator[Task]:
-        """Yield the finished tasks in order, made on all cores; cached items cost little.
+    def prepare_items(self, items: Iterator[tuple[Task, ...]]) -> Iterator[tuple[Task, ...]]:
+        """Yield the items; if a model words requests, have it word many at once first.
 
         Raises UsageError, before any is made, for a missing part of the speech software.
         """
-        item_groups = (tuple(group) for _, group in groupby(tasks, key=lambda task: task.item))
-        head = list(islice(item_groups, 1))
-        if any(task.axes["condition"] != TEXT for group in head for task in group):
-            load_pipeline(self.recipe, self.speech_folder).check_available()
-        groups = self._prepare_wordings(chain(head, item_groups))
-        for finished in worker_processes.map_in_processes(
-            self.make_item,
-            groups,
-            worker_processes.available_cores(),
-            min_parallel=_MIN_ITEMS_FOR_PROCESSES,
-        ):
-            yield from finished
-
-    def _prepare_wordings(self, groups: Iterator[tuple[Task, ...]]) -> Iterator[tuple[Task, ...]]:
-        """Yield the items; if a model words them, have it word many at once first."""
-        if not self.recipe.rewriter:
-            yield from groups
-            return
-        while batch := list(islice(groups, _N_ITEMS_AHEAD)):
+        while batch := list(islice(items, _N_ITEMS_AHEAD)):
             spoken_tasks = [
-                task for group in batch for task in group if task.axes["condition"] != TEXT
+                task for tasks in batch for task in tasks if task.axes["condition"] != TEXT
             ]
-            first = {task.item: task for task in reversed(spoken_tasks)}.values()
-            jobs = (job for task in first for job in _make_jobs(task, "", ()) if job)
-            load_pipeline(self.recipe, self.speech_folder).prepare_wordings(jobs)
+            if spoken_tasks:
+                pipeline = load_pipeline(self.recipe, self.speech_folder)
+                pipeline.check_available()
+                first = {task.item: task for task in reversed(spoken_tasks)}.values()
+                pipeline.prepare_wordings(
+                    job for task in first for job in _make_jobs(task, "", ()) if job
+                )
             yield from batch
 
-    def make_item(self, tasks: Sequence[Task]) -> list[Task]:
-        """Return the tasks of one item as they are asked; equal utterances are made once."""
+    def open_item(self, tasks: Sequence[Task]) -> SpokenItem:
+        """Make the utterances of an item; those of one condition are made once."""
         asked_recognisers = filter(None, (task.axes.get("recogniser", "") for task in tasks))
         recognisers = tuple(dict.fromkeys((*asked_recognisers, *self.recognisers)))
-        whitelists = _turn_whitelists(tasks[0])
-        uttered: dict[str, list[Utterance | None]] = {}
-        finished = []
+        utterances: dict[str, list[Utterance | None]] = {}
         for task in tasks:
             condition = task.axes["condition"]
-            if condition != TEXT and condition not in uttered:
+            if condition != TEXT and condition not in utterances:
                 jobs = _make_jobs(task, condition, recognisers)
                 pipeline = load_pipeline(self.recipe, self.speech_folder)
-                uttered[condition] = [pipeline.make_utterance(job) if job else None for job in jobs]
-            finished.append(self._finish_task(task, uttered.get(condition), whitelists))
-        return finished
+                utterances[condition] = [
+                    pipeline.make_utterance(job) if job else None for job in jobs
+                ]
+        return SpokenItem(utterances, _turn_whitelists(tasks[0]))
 
-    def _finish_task(
-        self,
-        task: Task,
-        turns: Sequence[Utterance | None] | None,
-        whitelists: Sequence[Mapping[str, Any]],
-    ) -> Task:
-        reference = {**task.reference, "whitelist": list(whitelists)}
+    def finish_task(self, task: Task, item: SpokenItem) -> Task:
+        """Return the task as it is asked, with the reason if an utterance has failed."""
+        reference = {**task.reference, "whitelist": list(item.whitelists)}
         user_messages: list[Message | None] = [None] * len(task.turns)
+        failed = ""
+        turns = item.utterances.get(task.axes["condition"])
         if turns is not None:
             recogniser = task.axes.get("recogniser", "")
             user_messages = [
                 self._make_message(utterance, recogniser) if utterance else None
                 for utterance in turns
             ]
-            failed = next(
-                (utterance.failed for utterance in turns if utterance and utterance.failed), ""
-            )
             records = [
                 _utterance_record(utterance, recogniser) if utterance else {} for utterance in turns
             ]
-            reference["speech"] = {"turns": records} | ({"failed": failed} if failed else {})
+            reference["speech"] = {"turns": records}
+            failed = next(
+                (utterance.failed for utterance in turns if utterance and utterance.failed), ""
+            )
         seeded = replace(task, reference=reference, seed=self.recipe.seed)
-        return self.add_system_prompt(speech_items.replace_user_messages(seeded, user_messages))
+        finished = self.add_system_prompt(speech_items.replace_user_messages(seeded, user_messages))
+        return self.mark_failed(finished, failed) if failed else finished
+
+    def mark_failed(self, task: Task, reason: str) -> Task:
+        """Return the task with the reason in the record of its speech."""
+        speech = {**task.reference.get("speech", {}), "failed": reason}
+        return replace(task, reference={**task.reference, "speech": speech})
+
+    def draft(self, task: Task) -> Task:
+        """Return the written task with its system prompt; nothing is spoken."""
+        return self.add_system_prompt(task)
 
     def add_system_prompt(self, task: Task) -> Task:
         """Return the task with the system prompt first; an entry's own prompt is joined to it.

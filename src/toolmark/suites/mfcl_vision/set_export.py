@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -76,13 +75,12 @@ def write_set_files(folder: Path, pages: Corpora | Path | None) -> list[Table]:
     seeds: dict[int, None] = {}
     tasks = read_records(folder / "tasks.jsonl", Task, strict=True)
     with (folder / item_folder.ITEMS_FILE).open("wb") as lines:
-        for _, unit in groupby(tasks, key=lambda task: task.item):
-            for task in filter(lambda task: not picture_failure(task), unit):
-                seeds[task.seed] = None
-                image = _link_image(media, names, folder, task)
-                tally.count(task)
-                if task.axes["variation"] == BASE_VARIATION:
-                    lines.write(json_codec.encode_record(_item_row(task, image)) + b"\n")
+        for task in filter(lambda task: not picture_failure(task), tasks):
+            seeds[task.seed] = None
+            image = _link_image(media, names, folder, task)
+            tally.count(task)
+            if task.axes["variation"] == BASE_VARIATION:
+                lines.write(json_codec.encode_record(_item_row(task, image)) + b"\n")
     if isinstance(pages, Path):
         _copy_pages(folder / item_folder.PAGES_FOLDER, pages)
     elif pages is not None:

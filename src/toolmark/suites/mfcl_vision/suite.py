@@ -15,6 +15,7 @@ from toolmark.environments import search_engines, search_environment
 from toolmark.environments.page_corpus import PageCorpus
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
+from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.perturb.image import picture_variations
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
@@ -81,15 +82,16 @@ def load(parameters: VisionParameters) -> Suite:
     is_generated = parameters.source == GENERATED_SOURCE
     origin = _generated_origin(parameters) if is_generated else _folder_origin(parameters)
     media = MediaStore(files.cache_folder() / "media")
-    maker = task_maker.TaskMaker(source=origin.source, home=str(media.folder), seed=origin.seed)
+    maker = task_maker.VisionTaskMaker(origin.source, media, origin.seed)
+    tools = search_environment.search_tools(parted=parameters.structured)
     # the plan of a folder's items must record the seed that is used
     recorded = {} if is_generated else {"seed": origin.seed}
     return Suite(
         name=task_maker.SUITE_NAME,
-        tasks=task_maker.PendingTasks(
+        tasks=VariantTasks(
             origin.source.item_headers(),
             names,
-            search_environment.search_tools(parted=parameters.structured),
+            partial(task_maker.build_pending_task, tools=tools),
         ),
         environment=_environment_source(origin.pages, parameters),
         scorer=SCORER,
@@ -98,7 +100,7 @@ def load(parameters: VisionParameters) -> Suite:
         controls={"oracle": oracle_control.make_oracle},
         maker=TaskMaker(
             make=maker,
-            draft=lambda task: maker.make_item_tasks([task])[0],
+            draft=maker.draft,
             describe_work=task_maker.describe_effort,
             failure=web_environment.picture_failure,
         ),

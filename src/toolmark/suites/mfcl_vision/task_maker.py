@@ -1,24 +1,19 @@
-"""Tasks from items: every picture is made once, on all cores, in order.
-
-`TaskMaker.make_item_tasks` maps the pending tasks of one item to tasks that are ready to be asked.
-It depends on nothing else, so code that distributes tasks elsewhere can call it unchanged.
-"""
+"""Tasks from items: before the pictures are made, and finished with them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
-from toolmark.core import worker_processes
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Image, Limits, Record, Task, Tool
+from toolmark.generation.item_maker import ItemMaker
 from toolmark.perturb.image import box_geometry, picture_file
 from toolmark.suites.mfcl_vision import item_generator, picture_variants, prompts
 from toolmark.suites.mfcl_vision.generation_parameters import QUESTION_PARTS, GenerationParameters
@@ -181,66 +176,44 @@ def _with_note(truth: ItemTruth, note: str) -> ItemTruth:
     return replace(truth, settings={**truth.settings, NOTE_SETTING: note}) if note else truth
 
 
-@dataclass(frozen=True, slots=True)
-class PendingTasks:
-    """The tasks before they are made: each item in all variations, then the next item."""
-
-    headers: Sequence[ItemHeader]
-    variations: tuple[str, ...]
-    tools: tuple[Tool, ...]
-
-    def __len__(self) -> int:
-        """Return the number of tasks."""
-        return len(self.headers) * len(self.variations)
-
-    def __iter__(self) -> Iterator[Task]:
-        """Yield the tasks."""
-        for name in self.headers:
-            for variation in self.variations:
-                yield self._pending_task(name, variation)
-
-    def _pending_task(self, name: ItemHeader, variation: str) -> Task:
-        return Task(
-            id=f"{name.id}@{variation}",
-            item=name.id,
-            suite=SUITE_NAME,
-            category=name.domain,
-            turns=(prompts.make_first_turn(_blank_truth(variation).question, None),),
-            tools=self.tools,
-            reference=msgspec.to_builtins(_blank_truth(variation)),
-            axes={"variation": variation, "domain": name.domain, "kind": name.kind},
-            limits=LIMITS,
-        )
+def build_pending_task(header: ItemHeader, variation: str, *, tools: tuple[Tool, ...]) -> Task:
+    """Return the task of an item in a variation before its picture is made."""
+    return Task(
+        id=f"{header.id}@{variation}",
+        item=header.id,
+        suite=SUITE_NAME,
+        category=header.domain,
+        turns=(prompts.make_first_turn(_blank_truth(variation).question, None),),
+        tools=tools,
+        reference=msgspec.to_builtins(_blank_truth(variation)),
+        axes={"variation": variation, "domain": header.domain, "kind": header.kind},
+        limits=LIMITS,
+    )
 
 
-class TaskMaker(Record, frozen=True, kw_only=True):
-    """Makes tasks ready to be asked. `home` is the folder of the media store."""
+@dataclass(frozen=True)
+class VisionTaskMaker(ItemMaker[MadeItem]):
+    """Adds pictures and questions to tasks; pictures are stored in `media`."""
 
     source: ItemSource
-    home: str
+    media: MediaStore
     seed: int
 
-    def __call__(self, tasks: Iterable[Task]) -> Iterator[Task]:
-        """Yield the finished tasks in order; items are made on all cores."""
-        return worker_processes.map_by_item(self.make_item_tasks, tasks)
+    def open_item(self, tasks: Sequence[Task]) -> MadeItem:
+        """Make the item. Raises DataError if its picture cannot be read or made."""
+        return self.source.make_item(tasks[0].item)
 
-    def make_item_tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """Return the finished tasks of one item; tasks of a bad picture have the reason instead."""
-        try:
-            item = self.source.make_item(tasks[0].item)
-        except DataError as error:
-            return [self._fail_task(task, str(error)) for task in tasks]
-        return [self._finish_task(task, item) for task in tasks]
-
-    def _finish_task(self, task: Task, item: MadeItem) -> Task:
+    def finish_task(self, task: Task, item: MadeItem) -> Task:
+        """Return the task with its picture, or with the reason if this variation has failed."""
         try:
             rendered = item.show(task.axes["variation"])
         except DataError as error:
-            return self._fail_task(task, str(error))
-        part = MediaStore(Path(self.home)).add_image(rendered.data, rendered.mime)
+            return self.mark_failed(task, str(error))
+        part = self.media.add_image(rendered.data, rendered.mime)
         return self._update_task(task, rendered.truth, part, item.axes)
 
-    def _fail_task(self, task: Task, reason: str) -> Task:
+    def mark_failed(self, task: Task, reason: str) -> Task:
+        """Return the task without a picture, and the reason in the settings of its reference."""
         blank = replace(_blank_truth(task.axes["variation"]), settings={FAILURE_SETTING: reason})
         return self._update_task(task, blank, None, {})
 

@@ -16,6 +16,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Result, Text, Tool
 from toolmark.environments import no_op_environment
 from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.official_bfcl import multi_turn_tasks, official_data
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
@@ -158,17 +159,11 @@ def _build_suite(
     rows = row_sources.load_rows(family, source, seed, parameters.items, row_sets, options)
     with_pictures = isinstance(parameters, PictureParameters) and parameters.pictures
     media = MediaStore(files.cache_folder() / "media")
+    builder = task_making.TaskBuilder(rows.clustered, seed, with_pictures, functions, similarity)
     recorded = {} if source == SYNTHETIC_DATA else {"seed": seed}
     return Suite(
         name=multinet_families.suite_name(family),
-        tasks=task_making.TaskList(
-            rows,
-            seed,
-            _FORMS_BY_PARAMETER[parameters.form],
-            with_pictures,
-            functions,
-            similarity,
-        ),
+        tasks=VariantTasks(rows, _FORMS_BY_PARAMETER[parameters.form], builder.build_task),
         environment=EnvironmentSource(
             partial(no_op_environment.open_no_op_factory, result=_CALL_ACKNOWLEDGEMENT)
         ),
@@ -179,7 +174,7 @@ def _build_suite(
             "oracle": control_models.oracle_control,
             "faulty": control_models.faulty_control,
         },
-        maker=_task_maker(rows, str(media.folder), source) if with_pictures else TaskMaker(),
+        maker=_task_maker(rows, media, source) if with_pictures else TaskMaker(),
         provenance=Provenance(
             seed=seed,
             hashes=row_sources.combine_hashes(rows),
@@ -190,8 +185,8 @@ def _build_suite(
     )
 
 
-def _task_maker(rows: Rows, home: str, source: str) -> TaskMaker:
-    maker = task_making.PictureMaker(rows=rows, home=home, root=source)
+def _task_maker(rows: Rows, media: MediaStore, source: str) -> TaskMaker:
+    maker = task_making.PictureMaker(rows, media, root=source)
     return TaskMaker(
         make=maker,
         draft=maker.draft,

@@ -1,26 +1,19 @@
-"""Make tasks from rows: which rows are asked, in which forms, with pictures only for these.
-
-`PictureMaker.item` maps the draft tasks of one row to the finished tasks, and depends on nothing
-else. Code that makes tasks in shards elsewhere can call it unchanged.
-"""
+"""Tasks from rows: before their pictures are made, and finished with them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from toolmark.core import worker_processes
-from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
-from toolmark.core.records import Limits, Record, Task, Tool
+from toolmark.core.records import Image, Limits, Task, Tool
+from toolmark.generation.item_maker import ItemMaker, group_by_item
 from toolmark.suites.multinet import answer_tools, multinet_families, prompt_wording
 from toolmark.suites.multinet.frame_records import (
     Choice,
@@ -51,28 +44,19 @@ def no_functions(frame: Frame) -> tuple[Tool, ...]:
 
 
 @dataclass(frozen=True)
-class TaskList:
-    """The draft tasks of some rows, without pictures: a row in all its forms, then the next row.
+class TaskBuilder:
+    """Builds the tasks of rows, without pictures.
 
-    `with_pictures`: pictures will be sent. `functions` provides the functions that a row can ask
-    for. `similarity` is the encoder that will measure how similar free texts are.
+    `clustered`: rows of one group depend on each other. `with_pictures`: pictures will be sent.
+    `functions` provides the functions that a row can ask for. `similarity` is the encoder that will
+    measure how similar free texts are.
     """
 
-    rows: Rows
+    clustered: bool
     seed: int
-    forms: tuple[Form, ...]
     with_pictures: bool
     functions: FunctionProvider = no_functions
     similarity: str = ""
-
-    def __len__(self) -> int:
-        """Return the number of tasks."""
-        return len(self.rows) * len(self.forms)
-
-    def __iter__(self) -> Iterator[Task]:
-        """Yield the draft tasks."""
-        for frame in self.rows:
-            yield from (self.build_task(frame, form) for form in self.forms)
 
     def build_task(self, frame: Frame, form: Form) -> Task:
         """Return a row as a task in one form, without its pictures."""
@@ -92,7 +76,7 @@ class TaskList:
 
     def _build_axes(self, frame: Frame, form: Form) -> dict[str, str]:
         axes = {"form": form, "family": frame.family, "source": frame.source, **frame.slices}
-        if self.rows.clustered:
+        if self.clustered:
             axes["group"] = frame.group
         if "history" in frame.fields:
             axes["history"] = "given"
@@ -114,37 +98,30 @@ class TaskList:
         )
 
 
-class PictureMaker(Record, frozen=True, kw_only=True):
-    """Adds pictures to tasks. `home` is the folder in which pictures are stored.
+@dataclass(frozen=True)
+class PictureMaker(ItemMaker[list[Image]]):
+    """Adds pictures to tasks; they are stored in `media`.
 
     `root` is the folder of the data: file names in messages are relative to it.
     """
 
-    rows: Any  # Rows, a protocol; pickled with the maker for other processes
-    home: str
+    rows: Rows
+    media: MediaStore
     root: str = ""
 
-    def __call__(self, tasks: Iterable[Task]) -> Iterator[Task]:
-        """Yield the finished tasks in their order; rows are processed in parallel on all cores."""
-        return worker_processes.map_by_item(self.item, tasks)
+    def open_item(self, tasks: Sequence[Task]) -> list[Image]:
+        """Store the pictures of a row. Raises DataError if one is not available."""
+        found = self.rows.pictures(tasks[0].item)
+        return [self.media.add_image(each.data, each.mime) for each in found]
 
-    def item(self, tasks: Sequence[Task]) -> list[Task]:
-        """Return the finished tasks of one row, or the reason why its pictures are missing."""
-        try:
-            found = self.rows.pictures(tasks[0].item)
-            media = MediaStore(Path(self.home))
-            images = [media.add_image(each.data, each.mime) for each in found]
-        except DataError as error:
-            failure = {"failed": _relative_to_root(str(error), self.root)}  # a field of Truth
-            return [replace(task, reference={**task.reference, **failure}) for task in tasks]
-        return [
-            replace(task, turns=prompt_wording.insert_pictures(task.turns, images))
-            for task in tasks
-        ]
+    def finish_task(self, task: Task, item: list[Image]) -> Task:
+        """Return the task with the pictures of its row."""
+        return replace(task, turns=prompt_wording.insert_pictures(task.turns, item))
 
-    def draft(self, task: Task) -> Task:
-        """Return one finished task."""
-        return self.item((task,))[0]
+    def mark_failed(self, task: Task, reason: str) -> Task:
+        """Return the task with the reason in its reference."""
+        failure = {"failed": _relative_to_root(reason, self.root)}  # a field of Truth
+        return replace(task, reference={**task.reference, **failure})
 
 
 def _relative_to_root(text: str, root: str) -> str:
@@ -162,5 +139,5 @@ def picture_failure(task: Task) -> str:
 
 def describe_picture_work(tasks: Iterable[Task]) -> str:
     """Return a text that says for how many rows pictures must be made."""
-    n = sum(1 for _ in groupby(tasks, key=lambda task: task.item))
+    n = sum(1 for _ in group_by_item(tasks))
     return f"pictures for {format_count(n)} {'row' if n == 1 else 'rows'}" if n else ""

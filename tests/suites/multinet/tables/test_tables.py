@@ -201,7 +201,7 @@ def drawn(said: Sequence[int]) -> dict[str, Columns]:
     made = []
     for i, right in enumerate(said):
         frame = made_tasks.frame("odinw", i, Choice(options=UNO), right, slices={"subset": "Uno"})
-        (task,) = task_making.TaskList(made_tasks.Shown([frame], False), 1, ("text",), True)
+        task = task_making.TaskBuilder(False, 1, with_pictures=True).build_task(frame, "text")
         made.append(judged(task, made_tasks.trajectory(task, [Reply(text=str(right))])))
     return made_scores.rows(made)
 
