@@ -248,7 +248,7 @@ def _print_utterance(name: str, utterance: Utterance, *, verbose: bool) -> None:
     rows = [
         ("worded by", utterance.rewriter),
         ("wording not taken", utterance.refused),
-        ("said", utterance.uttered),
+        ("uttered", utterance.uttered),
     ]
     if utterance.voice is not None:
         who = utterance.voice

@@ -52,7 +52,7 @@ class MacroF1(Record, frozen=True, kw_only=True, tag="macro_f1"):
         numbers = columns.part("classes")
         found = self.default_n_classes if np.isnan(numbers).all() else float(np.nanmax(numbers))
         n = int(min(max(found, 1), MOST_CLASSES))
-        answers = columns.part("said")
+        answers = columns.part("predicted")
         answers = np.where(answers < 0, columns.part("raw"), answers)
         truth, predicted = _truth_indices(columns.part("truth"), n), _class_indices(answers, n)
         support, answered = (

@@ -256,9 +256,9 @@ def _turn_table(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Table]:
 
 def _turn_facts(written: str, turn: SpeechTurn) -> Iterator[tuple[str, str]]:
     yield "written", written
-    yield "spoken", str(turn.get("rewritten", ""))
+    yield "rewritten", str(turn.get("rewritten", ""))
     if turn.get("uttered") != turn.get("rewritten"):
-        yield "said", str(turn.get("uttered", ""))
+        yield "uttered", str(turn.get("uttered", ""))
     yield "changed", "; ".join(map(_format_change, turn.get("changes") or ()))
     yield "voice", _format_voice(turn.get("voice") or {})
     yield "heard", str(turn.get("transcript") or "")
