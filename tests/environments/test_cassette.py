@@ -487,7 +487,7 @@ def test_a_live_environment_that_cannot_open_is_an_environment_error(tmp_path: P
     with pytest.raises(ToolEnvironmentError, match="the desk is gone"):
         play(recorded(tmp_path, dead, "auto"), calls(("count", {})))
     assert play(recorded(tmp_path, dead, "auto"), [])
-    with pytest.raises(UsageError, match="needs a site"):
+    with pytest.raises(UsageError, match="needs an environment"):
         recorded(tmp_path, None, "auto")
 
 

@@ -46,7 +46,7 @@ TASK = Task(
     item="t",
     suite="funcbench",
     turns=(),
-    reference={"graph": {"target": "goal", "nodes": NODES, "given": {"one": 111}}},
+    reference={"graph": {"target": "goal", "nodes": NODES, "known_values": {"one": 111}}},
     seed=3,
 )
 
@@ -94,7 +94,7 @@ def test_a_wrong_value_is_no_true_value_of_the_task() -> None:
 
 def test_a_wrong_value_differs_from_the_true_one_even_when_all_are_taken() -> None:
     given = {"one": 111} | {f"x{value}": value for value in range(100, 1000)}
-    full = {"graph": {"target": "goal", "nodes": NODES, "given": given}}
+    full = {"graph": {"target": "goal", "nodes": NODES, "known_values": given}}
     task = msgspec.structs.replace(TASK, reference=full)
     found = values(*(("func_low", json.dumps({"one": n})) for n in range(112, 3000)), task=task)
     assert 500 not in found
@@ -174,16 +174,16 @@ def test_levels_are_the_earliest_rounds() -> None:
 
 
 def test_a_target_that_cannot_be_computed_has_no_levels() -> None:
-    nothing = {"graph": {"target": "goal", "nodes": NODES, "given": {}}}
+    nothing = {"graph": {"target": "goal", "nodes": NODES, "known_values": {}}}
     assert GraphIndex(read_graph(msgspec.structs.replace(TASK, reference=nothing))).levels() == []
     circle = json.loads(json.dumps(NODES))
     circle[1]["inputs"][0]["source"] = "func_top"
-    looped = {"graph": {"target": "goal", "nodes": circle, "given": {"one": 111}}}
+    looped = {"graph": {"target": "goal", "nodes": circle, "known_values": {"one": 111}}}
     assert GraphIndex(read_graph(msgspec.structs.replace(TASK, reference=looped))).levels() == []
 
 
 def test_a_graph_without_a_producer_of_the_target_is_a_data_error() -> None:
-    lost = {"graph": {"target": "gaol", "nodes": NODES, "given": {}}}
+    lost = {"graph": {"target": "gaol", "nodes": NODES, "known_values": {}}}
     with pytest.raises(DataError, match="'gaol'"):
         read_graph(msgspec.structs.replace(TASK, reference=lost))
 

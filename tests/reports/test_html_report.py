@@ -278,7 +278,7 @@ def test_a_suite_can_show_its_runs_together(
     assert headings.index("All runs of lab") < headings.index("Episodes of each run")
     assert headings.count("Episodes of each run") == 1
     assert found.root.tables["Episodes of each run"] == [
-        ["reading", "m-11", "m-12", "m-13"],
+        ["rule", "m-11", "m-12", "m-13"],
         ["official", "11", "12", "13"],
         ["fair", "11", "12", "13"],
     ]

@@ -259,7 +259,7 @@ def _usage(folder: Path) -> dict[str, Any]:
         "module": ("run", "no.such:load", "-m", "control/null"),
         "model": ("run", "funcbench", "-m", "gpt"),
         "baseline": ("run", "funcbench", "-m", "baseline/plan"),
-        "test": ("run", "funcbench", "-m", "test/orcl"),
+        "test": ("run", "funcbench", "-m", "control/orcl"),
         "fault": ("run", "funcbench", "-m", "control/faulty?class=incorect"),
         "rate": ("run", "funcbench", "-m", "control/faulty?class=incorrect&rate=2"),
         "no class": ("run", "funcbench", "-m", "control/faulty"),

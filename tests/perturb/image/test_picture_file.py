@@ -77,7 +77,7 @@ REFUSED = {
     "smaller bomb": (bomb(12_000), "more than 64 million pixels"),
     "small bomb": (bomb(8_001), "more than 64 million pixels"),
     "float": (saved(Image.new("F", (4, 4), 0.5), "TIFF"), "32-bit pixels"),
-    "words beside it": (wordy(), "too much text beside the pixels"),
+    "words beside it": (wordy(), "too much text next to the pixels"),
     "coloured float": (tiff(32, 3), "32-bit pixels or floating point"),
     "half a float": (tiff(16, 3), "32-bit pixels or floating point"),
     "coloured long": (tiff(32, 1), "32-bit pixels or floating point"),

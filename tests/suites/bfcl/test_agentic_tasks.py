@@ -388,7 +388,7 @@ def test_two_turns_answer_no_question_by_either_rule() -> None:
         ((saw("Name: Ann"), said("Bo")), {"state": {"memory": "Ann"}}, "wrong_answer", "'Ann' was"),
         ((saw("no"), said("Bo")), {"state": {"memory": "Ann"}}, "retrieval", "not retrieved"),
         ((saw("no"), said("Bo")), {"state": {"memory": "x"}}, "state", "holds no answer"),
-        ((saw("no"), said("Bo")), {}, "retrieval", "no result held"),
+        ((saw("no"), said("Bo")), {}, "retrieval", "no result contained"),
         ((saw("Ann"), said("{'answer': 'I do not know'}")), {}, "no_answer", "'Ann' was"),
         ((said(""),), {}, "no_answer", "''"),
         ((saw("Ann"),), {"ending": "steps"}, "over_limit", "steps"),

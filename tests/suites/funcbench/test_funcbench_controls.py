@@ -49,7 +49,7 @@ def test_the_oracle_solves_everything_in_exactly_core_calls(
     assert (rows.part("calls") == core).all()
     assert (rows.part("errors") == 0).all()
     best = rows.part("levels") if order == "level" else core
-    assert (rows.part("steps") == best).all()
+    assert (rows.part("steps_with_calls") == best).all()
     assert (rows.part("levels") == [float(task.axes["depth"]) + 1 for task in mixed]).all()
 
 
@@ -74,7 +74,7 @@ def test_the_failure_table_holds_the_injected_rate_and_nothing_else(
     rows = judged(play(open_ended, lambda task: funcbench_controls.make_faulty(task, 0, options)))
     assert len(rows) == 1000
     assert rows.correct.all()
-    possible = rows.part("open" if fault == "not_known" else "calls")
+    possible = rows.part("calls_with_unknowns" if fault == "not_known" else "calls")
     low, high = ratio_interval(rows.part(fault), possible, rows.item, level=0.99)
     assert low <= 0.2 <= high
     assert high - low < 0.03

@@ -96,8 +96,8 @@ def test_the_right_calls_and_answer_are_a_success() -> None:
     assert not verdict.labels
     named = {name: value for name, value in verdict.parts.items() if value}
     assert named == {
-        "calls": 3, "steps": 3, "levels": 3, "correct_core": 3, "derived": 1,
-        "derived_from_known": 1, "open": 3,
+        "calls": 3, "steps_with_calls": 3, "levels": 3, "correct_core": 3, "derived": 1,
+        "derived_from_known": 1, "calls_with_unknowns": 3,
     }  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def test_class_three_is_possible_while_something_is_unknown() -> None:
     known = [node for node in GRAPH["nodes"] if node["function"] != "func_far"]
     task = msgspec.structs.replace(TASK, reference={"graph": {**GRAPH, "nodes": known}})
     parts = judge(play([LOW], [MID], [TOP]), task).parts
-    assert parts["open"] == 2
+    assert parts["calls_with_unknowns"] == 2
     assert parts["calls"] == 3
 
 

@@ -58,16 +58,16 @@ def test_the_first_box_counts_then_the_first_number(text: str, top: float, value
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (Reply(text=""), "held no number"),
-        (Reply(text="I cannot say."), "held no number"),
+        (Reply(text=""), "has no number"),
+        (Reply(text="I cannot say."), "has no number"),
         (Reply(text=r"\boxed{11}"), "11 does not lie between 0 and 10"),
         (Reply(text=r"\boxed{-1}"), "-1 does not lie"),
-        (Reply(text=r"\boxed{nan}"), "held no number"),
+        (Reply(text=r"\boxed{nan}"), "has no number"),
         (Reply(text=r"\boxed{1e999}"), "does not lie"),
         (Reply(text="9" * 5000), "does not lie"),
         (Reply(text="\\boxed{5}", stop="refused"), "the reply was refused"),
         (Reply(text="", stop="over_long"), "the reply was over long"),
-        (Reply(text="Planning was worth 3 points, and", stop="length"), "held no number"),
+        (Reply(text="Planning was worth 3 points, and", stop="length"), "has no number"),
     ],
 )
 def test_what_is_no_number_in_range_is_none(reply: Reply, why: str) -> None:
@@ -209,15 +209,15 @@ def test_without_its_kind_the_paper_rule_has_no_grounding(
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (Reply(text="1, 0.5"), "held no box"),
-        (Reply(text=r"\boxed{1}"), "the reference has 2 steps, the box held 1"),
-        (Reply(text=r"\boxed{1, 0, 0}"), "the box held 3"),
+        (Reply(text="1, 0.5"), "has no box"),
+        (Reply(text=r"\boxed{1}"), "the reference has 2 steps, the box has 1"),
+        (Reply(text=r"\boxed{1, 0, 0}"), "the box has 3"),
         (Reply(text=r"\boxed{1, 1.5}"), "1.5 does not lie between 0 and 1"),
         (Reply(text=r"\boxed{1, -0.5}"), "-0.5 does not lie"),
-        (Reply(text=r"\boxed{1, 1/2}"), "held no box"),
-        (Reply(text=r"\boxed{1, }"), "held no box"),
-        (Reply(text=r"\boxed{step 1: 1, step 2: 0}"), "held no box"),
-        (Reply(text=r"\boxed{nan, inf}"), "held no box"),
+        (Reply(text=r"\boxed{1, 1/2}"), "has no box"),
+        (Reply(text=r"\boxed{1, }"), "has no box"),
+        (Reply(text=r"\boxed{step 1: 1, step 2: 0}"), "has no box"),
+        (Reply(text=r"\boxed{nan, inf}"), "has no box"),
         (Reply(text=r"\boxed{1, 1}", stop="refused"), "the reply was refused"),
     ],
 )
@@ -329,12 +329,12 @@ def test_what_cannot_be_read_is_asked_five_times_with_the_reason(
     with endpoints.serving(a=lambda body: "no idea") as served:
         said = _judge(toolmark, run, served, "--kind", "completion", "--json")
     assert len(served.asked["a"]) == MAX_ATTEMPTS
-    assert "held no number" in endpoints.said(served.asked["a"][1])
+    assert "has no number" in endpoints.said(served.asked["a"][1])
     assert said.code == 3
     (kept,) = run.judgements()
     assert kept.value is None
     assert kept.failure is not None and kept.failure.kind == "judge"
-    assert kept.failure.message == "5 attempts, the last one: the reply held no number"
+    assert kept.failure.message == "5 attempts, the last one: the reply has no number"
     assert kept.usage.input == 7 * MAX_ATTEMPTS
     assert "task_completion" not in _verdict(run)
     assert said.json["judged"][0]["mean"] is None

@@ -155,7 +155,7 @@ def test_what_is_turned_down_every_time_is_no_reference(tmp_path: Path, toolmark
         ("no", "not JSON"),
         ('{"steps": []}', "no call"),
         ('{"steps": [{"calls": [{"name": "shop/price", "arguments": {"code": "7714"}}]}]}',
-         "only ocr/read told"),
+         "only ocr/read returned"),
         ('{"steps": [{"calls": [{"name": "shop/steal", "arguments": {}}]}]}', "not made"),
     ],
 )  # fmt: skip

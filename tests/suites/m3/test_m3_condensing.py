@@ -70,7 +70,7 @@ def test_a_call_that_is_not_needed_may_go() -> None:
     ("steps", "why"),
     [
         ([[bare(READ), bare(PRICE)]], "shop/price depends on ocr/read"),
-        ([[bare(PRICE)]], "which only ocr/read told"),
+        ([[bare(PRICE)]], "which only ocr/read returned"),
         ([[bare(PRICE)], [bare(READ)]], "was made before"),
         ([[("shop/price", {"code": "9"})]], "was not made"),
         ([[("shop/cost", {"code": "7714"})]], "was not made"),

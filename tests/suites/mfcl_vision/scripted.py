@@ -281,4 +281,4 @@ AGENTS: dict[str, Agent] = {
 
 def modes(labels: Sequence[Any]) -> str:
     """Return the native class of the primary label."""
-    return next((label.native for label in labels if label.primary), "")
+    return next((label.suite_cause for label in labels if label.primary), "")

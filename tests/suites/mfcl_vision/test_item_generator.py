@@ -215,14 +215,14 @@ def test_an_answer_in_the_question_is_a_breach() -> None:
     broken = item_validation.check_plan(
         _asking(plan, f"It was {plan.answers[0].upper()}!"), held().corpus
     )
-    assert "is told" in broken
+    assert "is given away" in broken
 
 
 def test_an_answer_on_a_sign_is_a_breach() -> None:
     plan = _plan()
     sign = Sign(role="clutter", lines=(plan.answers[0],))
     setting = replace(plan.setting, signs=(*plan.setting.signs, sign))
-    assert "is told" in item_validation.check_plan(replace(plan, setting=setting), held().corpus)
+    assert "is given away" in item_validation.check_plan(replace(plan, setting=setting), held().corpus)
 
 
 def test_a_clue_in_the_question_is_a_breach() -> None:

@@ -83,7 +83,7 @@ def test_a_fifth_of_the_official_rows_is_asked_by_id() -> None:
     other = [frame.id for frame in read(None, "test", 8)]
     assert other != parts["test"] and len(other) == len(parts["test"]) == 40
     assert "40 of 200 conversations" in read(None).notes[0]
-    assert "160 are kept to learn from" in read(None).notes[0]
+    assert "160 are reserved to learn from" in read(None).notes[0]
     assert "release of V4" in read(None).notes[1]
 
 

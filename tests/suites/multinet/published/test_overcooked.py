@@ -321,7 +321,7 @@ def test_what_is_read_of_a_file_is_bounded(tmp_path: Path, monkeypatch: pytest.M
     write(tmp_path, [row(0, n, state=f"{long}{n}") for n in range(20)])
     assert len(read(tmp_path)) == 20  # long texts stay where they are
     write(tmp_path, [row(0, n, layout=f"{n}{long[:4000]}") for n in range(20)])
-    with pytest.raises(DataError, match="beside its long texts"):
+    with pytest.raises(DataError, match="besides its long texts"):
         read(tmp_path)
     monkeypatch.setattr(safe_unpickling, "MAX_INSTRUCTIONS", 10)
     with pytest.raises(DataError, match="more than 10 instructions"):
