@@ -6,6 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
+import pytest
 from tests.servers.planning_endpoint import Command
 
 from toolmark.suites import suite_registry
@@ -30,6 +31,23 @@ def test_what_is_listed_of_a_suite_is_enough_to_ask_it(toolmark: Command) -> Non
     assert (
         json.loads(json.dumps(suite_registry.convert_known_parameters("funcbench", given))) == given
     )
+
+
+@pytest.mark.parametrize("name", suite_registry.SUITES)
+def test_a_default_is_listed_whole_and_as_it_can_be_given(toolmark: Command, name: str) -> None:
+    expected = {
+        each.name: each.default
+        for each in suite_registry.list_parameters(name)
+        if each.default is not None
+    }
+    listed = {}
+    for line in toolmark("list", name).out.splitlines():
+        if line.startswith("-T "):
+            key, _, rest = line.removeprefix("-T ").partition("=")
+            listed[key] = rest.partition("  ")[0]
+    assert listed.keys() >= expected.keys()
+    given = {key: listed[key] for key in expected}
+    assert suite_registry.convert_known_parameters(name, given) == expected
 
 
 def test_a_user_suite_shows_its_parameters(toolmark: Command, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from tests.servers.planning_endpoint import Command
 
 import toolmark as tm
 from toolmark.core.errors import MAX_LISTED_NAMES, MAX_SUGGESTED_NAMES, UsageError, suggest_names
+from toolmark.official_bfcl.prompt_formats import all_formats
+from toolmark.suites.suite_names import SUITES
 
 FUNCBENCH = ("run", "funcbench", "-m", "baseline/planner", "-T", "graphs=40", "--seed", "7")
 MAX_LINE_CHARS = 400
@@ -18,21 +20,26 @@ MAX_LINE_CHARS = 400
 NEAREST = [
     (("run", "bfc", "-m", "baseline/planner"), "no suite 'bfc'; did you mean: bfcl"),
     (("run", "BFCL", "-m", "baseline/planner"), "no suite 'BFCL'; did you mean: bfcl"),
-    (("run", "zzz", "-m", "baseline/planner"), "no suite 'zzz'; nearest of "),
+    (("run", "zzz", "-m", "baseline/planner"), "no suite 'zzz'; 14 are known, such as: bfcl,"),
     (("run", "funcbench", "-m", "opnai/gpt"), "no model 'opnai/gpt'; did you mean: openai/"),
-    (("run", "funcbench", "-m", "zzz"), "no model 'zzz'; nearest of "),
+    (("run", "funcbench", "-m", "zzz"), "no model 'zzz'; 15 are known, such as: openai/,"),
     (("run", "funcbench", "-m", "baseline/plannr"), "no baseline 'plannr'; did you mean: planner"),
     (("run", "funcbench", "-m", "control/oracel"), "'oracel'; did you mean: oracle"),
     ((*FUNCBENCH, "-T", "corre=3"), "'corre'; did you mean: core"),
-    ((*FUNCBENCH, "-T", "zzzzz=3"), "'zzzzz'; nearest of "),
+    ((*FUNCBENCH, "-T", "zzzzz=3"), "'zzzzz'; 15 are known, such as: "),
     ((*FUNCBENCH, "--tool-format", "nativ"), "'nativ'; did you mean: native"),
     ((*FUNCBENCH, "--tool-format", "zzz"), "'zzz'; known: native, prompt"),
     ((*FUNCBENCH, "--tempereture", "1"), "no option --tempereture; did you mean: --temperature;"),
-    ((*FUNCBENCH, "--zzz"), "no option --zzz; nearest of "),
-    ((*FUNCBENCH, "--ids", "zzz"), "no task 'zzz'; nearest of 40: "),
+    ((*FUNCBENCH, "--zzz"), "next: toolmark run --help"),
+    ((*FUNCBENCH, "--ids", "zzz"), "next: toolmark make funcbench -o DIR"),
+    (("run", "bfcl", "-m", "control/null", "--tool-format", "zz"), "next: toolmark list bfcl"),
+    (("run", "bfcl", "-m", "control/null", "-T", "category=liev"), "'liev'; did you mean: live"),
+    (("run", "funcbench", "-m", "gpt"), "next: toolmark run --help"),
+    ((*FUNCBENCH, "--ids", "zzz"), "no task 'zzz'; 40 are known, such as: "),
     (("rnu",), "no command 'rnu'; did you mean: run"),
     (("perturb", "speach"), "no command 'speach'; did you mean: speech"),
     (("perturb", "speech", "x", "--condition", "nosy"), "'nosy'; did you mean: noisy"),
+    (("perturb", "speech", "x", "--condition", "zz"), "next: read docs/suites/acoustics.md"),
     (("fetch", "bfc"), "no data 'bfc'; did you mean: bfcl"),
     (("import", "bfc", "x"), "no files of 'bfc'; did you mean: bfcl"),
     (("serve", "funcbnch"), "no server for 'funcbnch'; did you mean: funcbench"),
@@ -60,7 +67,7 @@ def many(tmp_path: Path) -> tm.Run:
     ("name", "said"),
     [
         ("sum_29", "did you mean: sum-29"),
-        ("?", "nearest of 300: sum-0, sum-1, sum-10"),
+        ("?", "300 are known, such as: sum-0, sum-1, sum-2"),
         ("299", "did you mean: sum-299"),
         ("SUM-7", "did you mean: sum-7"),
     ],
@@ -79,16 +86,87 @@ def test_an_unknown_id_names_three_at_most(
 def test_few_names_are_all_known_and_many_are_counted() -> None:
     few = [f"name{i}" for i in range(MAX_LISTED_NAMES)]
     assert suggest_names("xyz", few) == f"; known: {', '.join(few)}"
-    assert suggest_names("xyz", [*few, "one more"]) == "; nearest of 9: name0, name1, name2"
+    assert suggest_names("xyz", ["z one", *few]) == "; 9 are known, such as: z one, name0, name1"
     assert suggest_names("xyz", []) == "; none is known"
 
 
-def test_a_long_name_is_cut_and_a_part_of_a_name_is_near() -> None:
-    long = "part-" + 200 * "x"
-    assert len(suggest_names("part", [long, "other"])) < 120
-    assert suggest_names("simple", ["live_simple_3-2-0", "other"]) == (
-        "; did you mean: live_simple_3-2-0"
-    )
+PROVIDERS = (
+    "openai/",
+    "anthropic/",
+    "gemini/",
+    "groq/",
+    "mistral/",
+    "deepseek/",
+    "xai/",
+    "http://",
+)
+MODELS = (
+    "gemini-3",
+    "groq-fast",
+    "o4",
+    "gpt-5",
+    "chatgpt-4o",
+    "gpt-5-mini",
+    "claude",
+    "qwen",
+    "glm",
+)
+SUITE_NAMES = tuple(SUITES)
+FLAGS = ("--temperature", "--tool-format", "--max-tokens", "--model", "--repeats", "--reasoning")
+
+TYPOS = [
+    # one letter too many, too few, another, or two exchanged
+    ("openaii/", PROVIDERS, ["openai/"]),
+    ("opnai/", PROVIDERS, ["openai/"]),
+    ("antropic/", PROVIDERS, ["anthropic/"]),
+    ("mistrol/", PROVIDERS, ["mistral/"]),
+    ("deepseke/", PROVIDERS, ["deepseek/"]),
+    ("funcbnech", SUITE_NAMES, ["funcbench"]),
+    ("mfcl-visoin", SUITE_NAMES, ["mfcl-vision"]),
+    ("m3-locl", SUITE_NAMES, ["m3-local"]),
+    ("multinet-piqua", SUITE_NAMES, ["multinet-piqa"]),
+    ("--tempreature", FLAGS, ["--temperature"]),
+    ("--toolformat", FLAGS, ["--tool-format"]),
+    ("--modle", FLAGS, ["--model"]),
+    ("rnu", ("run", "report", "rank"), ["run"]),
+    # case and separators
+    ("BFCL", SUITE_NAMES, ["bfcl"]),
+    ("mfcl_vision", SUITE_NAMES, ["mfcl-vision"]),
+    ("--max_tokens", FLAGS, ["--max-tokens"]),
+    # the begin of a name comes first, then a part of one
+    ("gpt", MODELS, ["gpt-5", "gpt-5-mini", "chatgpt-4o"]),
+    ("func", SUITE_NAMES, ["funcbench"]),
+    ("vision", SUITE_NAMES, ["mfcl-vision"]),
+    ("simple", ("live_simple_3-2-0", "other"), ["live_simple_3-2-0"]),
+    # equally near names are in the order of the list
+    ("ba", ("bac", "baa", "bad", "bab"), ["bac", "baa", "bad"]),
+    ("item-x", ("item-9", "item-1", "item-5"), ["item-9", "item-1", "item-5"]),
+    # few letters in common are no likeness
+    ("gpt", PROVIDERS, []),
+    ("plan", ("replay", "compare", "perturb"), []),
+    ("zzz", SUITE_NAMES, []),
+]
+
+
+@pytest.mark.parametrize(("word", "known", "near"), TYPOS, ids=lambda each: str(each)[:20])
+def test_typical_typos_find_what_was_meant(
+    word: str, known: tuple[str, ...], near: list[str]
+) -> None:
+    text = suggest_names(word, known)
+    _, is_near, names = text.partition("; did you mean: ")
+    assert (names.split(", ") if is_near else []) == near
+
+
+def test_names_of_formats_are_whole_and_a_name_without_end_is_cut() -> None:
+    formats = tuple(all_formats())
+    names = suggest_names("ret_fmt", formats).removeprefix("; did you mean: ").split(", ")
+    assert len(names) == MAX_SUGGESTED_NAMES and {*names} <= {*formats}
+    assert len(suggest_names("part", ["part-" + 10_000 * "x", "other"])) < 300
+
+
+def test_the_names_of_a_set_are_in_one_order() -> None:
+    names = {f"{letter}{letter}" for letter in "zyxwvutsr"}
+    assert suggest_names("1", names) == "; 9 are known, such as: rr, ss, tt"
 
 
 def test_where_all_can_be_listed_is_said_only_where_not_all_are() -> None:

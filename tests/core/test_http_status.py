@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmark.core.http_status import describe_status, says_nothing
+from toolmark.core import http_status
+from toolmark.core.data_files import read_table
+from toolmark.core.http_status import HttpStatuses, describe_status, says_nothing
 
 SAID = [
     (404, "", "404: not found"),
@@ -22,6 +26,12 @@ SAID = [
     (400, "{}", "400: bad request"),
     (500, "Internal Server Error", "500: internal server error"),
     (503, "null", "503: service unavailable"),
+    (413, "", "413: content too large"),
+    (413, "Payload Too Large", "413: content too large"),
+    (413, "<html><title>413 Request Entity Too Large</title>",
+     "413: content too large (the answer is a web page)"),
+    (422, "Unprocessable Entity", "422: unprocessable content"),
+    (404, "404 404: no such model", "404: no such model"),
     (529, "", "529: the server gives no reason"),
     (404, "<html><head><title>404 Not Found</title></head></html>",
      "404: not found (the answer is a web page)"),
@@ -37,6 +47,30 @@ def test_a_status_is_said_once_and_explained_where_the_body_is_not(
     status: int, body: str, said: str
 ) -> None:
     assert describe_status(status, body) == said
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (404, "found"),
+        (404, "not"),
+        (500, "server"),
+        (503, "unavailable"),
+        (403, "Forbidden: forbidden"),
+        (413, "large"),
+    ],
+)
+def test_words_that_are_only_a_part_of_the_phrase_are_shown(status: int, body: str) -> None:
+    assert describe_status(status, body) == f"{status}: {body}"
+    assert not says_nothing(status, body)
+
+
+def test_the_phrases_are_those_of_the_table_and_not_of_this_python() -> None:
+    known = read_table(http_status.__file__, "http_statuses.toml", HttpStatuses).phrases
+    for status, phrases in known.items():
+        lines = {describe_status(status, phrase) for phrase in ("", *phrases)}
+        assert lines == {f"{status}: {phrases[0]}"}
+    assert {each.value for each in HTTPStatus if each.value >= 300} <= known.keys()
 
 
 @given(st.integers(400, 599), st.text(max_size=80))

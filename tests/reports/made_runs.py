@@ -238,7 +238,7 @@ def make(
     run_folders.write_run(
         path, plan, (task(i + offset) for i in range(n)), seed=7,
         command=f"toolmark run lab -m {model} --seed 7", created="2026-01-02T03:04:05+00:00",
-        hashes={"scorer": "0" * 64}, versions={"python": "3.11.2", "toolmark": "0.1.0"},
+        hashes={"items": "0" * 64}, versions={"python": "3.11.2", "toolmark": "0.1.0"},
         served_models=("lab-2026-01",),
     )  # fmt: skip
     done = RecordAppender(path / "trajectories.jsonl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from toolmark.core.errors import UsageError
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite_parameters import SuiteParameters
 from toolmark.suites import suite_registry
+from toolmark.suites.m3.episode_environments import AGENTS, CASSETTE_MODES
 
 
 @pytest.mark.parametrize("name", suite_registry.SUITES)
@@ -25,6 +27,38 @@ def test_every_parameter_of_every_suite_is_explained(name: str) -> None:
     assert suite_registry.suite_summary(name).endswith(".")
     for parameter in suite_registry.list_parameters(name):
         assert parameter.description, f"{name}: -T {parameter.name} has no description"
+
+
+def test_the_two_suites_of_m3_describe_what_they_share_in_the_same_words() -> None:
+    m3, local = (
+        {each.name: each._replace(default=None) for each in suite_registry.list_parameters(name)}
+        for name in ("m3", "m3-local")
+    )
+    for name, values in {"mode": CASSETTE_MODES, "agent": AGENTS, "cassette": ["text"]}.items():
+        assert m3[name] == local[name]
+        assert m3[name].kind.split(" | ") == sorted(values)
+
+
+def test_who_writes_transcripts_may_be_nobody_where_the_model_hears_the_sound() -> None:
+    read = suite_registry.convert_known_parameters("mfcl-speech", {"recognisers": ""})
+    assert read == {"recognisers": ()}
+    described = {
+        name: {each.name: each.description for each in suite_registry.list_parameters(name)}
+        for name in ("mfcl-speech", "mfcl-transcripts")
+    }
+    assert "none, if empty" in described["mfcl-speech"]["recognisers"]
+    assert "none, if empty" not in described["mfcl-transcripts"]["recognisers"]
+
+
+@pytest.mark.parametrize("name", ["context", "hint", "form"])
+def test_every_value_that_vision_describes_of_a_part_is_accepted(name: str) -> None:
+    (part,) = [x for x in suite_registry.list_parameters("mfcl-vision") if x.name == name]
+    for text, value in {"yes": ("yes",), "no": ("no",), "yes,no": ("yes", "no")}.items():
+        assert re.search(rf"\b{text}[,.:]", part.description)
+        read = suite_registry.convert_known_parameters("mfcl-vision", {name: text})
+        assert read == {name: value}
+    with pytest.raises(UsageError):
+        suite_registry.convert_known_parameters("mfcl-vision", {name: "both"})
 
 
 @pytest.mark.parametrize("name", suite_registry.SUITES)

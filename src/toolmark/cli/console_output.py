@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from toolmark.cli import consoles, failure_advice
@@ -348,18 +349,31 @@ def _first_sentence(text: str) -> str:
 
 
 def print_parameters(console: Console, about: str, found: Sequence[ParameterField]) -> None:
-    """Print the parameters of a suite as a table."""
+    """Print the parameters of a suite: a line with name, default and values, then what it is.
+
+    Of a default nothing is cut, so that it can be copied.
+    """
     console.print(about, highlight=False, markup=False)
-    table = Table.grid(padding=(0, 2))
     for parameter in found:
-        is_list = isinstance(parameter.default, tuple)
-        default = ",".join(parameter.default) if is_list else parameter.default
-        table.add_row(
-            f"[bold]-T {parameter.name}=[/]{escape('' if default is None else str(default))}",
-            f"[dim]{escape(parameter.kind)}[/]",
-            escape(parameter.description),
+        console.print(
+            f"[bold]-T {parameter.name}=[/]{escape(_default_text(parameter.default))}"
+            f"  [dim]{escape(parameter.kind)}[/]",
+            highlight=False,
+            soft_wrap=True,
         )
-    console.print(table, highlight=False)
+        console.print(Padding(escape(parameter.description), (0, 0, 0, 4)), highlight=False)
+
+
+def _default_text(default: object) -> str:
+    """Return a default as -T takes it, "" for none."""
+    match default:
+        case None:
+            return ""
+        case bool():
+            return "yes" if default else "no"
+        case tuple():
+            return ",".join(map(str, default))
+    return str(default)
 
 
 def print_checks(console: Console, found: Sequence[Check]) -> None:

@@ -15,6 +15,7 @@ from toolmark.cli import console_output, exit_codes, progress_display
 from toolmark.core import seeds, user_modules
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
+from toolmark.suites.suite_names import SUITES
 
 ITEMS_PER_CATEGORY = 12
 FUNCBENCH_PARAMETERS = {"core": 5, "depth": 3, "connected": 5, "disconnected": 5, "graphs": 40}
@@ -50,25 +51,35 @@ def run_demo(out: Console, err: Console, log_dir: Path) -> None:
     page = api.write_report(lexical_run, faulty_run, *runs, path=log_dir / "demo.html")
     out.print(f"\n[bold]4. Report[/]  {escape(str(page.resolve()))}", highlight=False,
               soft_wrap=True)  # fmt: skip
-    out.print(
-        "\n[bold]Next[/], with your own endpoint:\n"
-        "  .venv/bin/toolmark doctor -m http://localhost:8000/v1#my-model\n"
-        "  .venv/bin/toolmark run bfcl -m http://localhost:8000/v1#my-model -T category=live\n"
-        "  .venv/bin/toolmark run funcbench -m openai/gpt-5 -T core=10 -T depth=5 -T connected=10"
-        "\n  .venv/bin/toolmark fetch m3-servers    # once; real MCP servers, pictures, no key:"
-        "\n  .venv/bin/toolmark run m3-local -m http://localhost:8000/v1#my-model -T instances=1"
-        "\n  .venv/bin/toolmark run mfcl-vision -m http://localhost:8000/v1#my-model -T items=25"
-        "\n      # pictures, and a web to search; once: "
-        f"{escape(user_modules.install_command('vision'))}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    out.print("\n[bold]Next[/], with your own endpoint:")
+    for line in next_steps():
+        out.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
     summaries = [run.summary() for run in (lexical_run, faulty_run, *runs)]
     exit_codes.end_command(
         not_run=console_output.not_run_reason(
             {name: sum(each[name] for each in summaries) for name in ("n_not_run", "n_planned")}
         )
     )
+
+
+def next_steps() -> list[str]:
+    """Return lines for a shell: commands in the order in which they work, and remarks.
+
+    The demo needs no extra, so a suite that does has the command that installs it before its own.
+    """
+    toolmark, model = ".venv/bin/toolmark", "http://localhost:8000/v1#my-model"
+    return [
+        f"{toolmark} doctor -m {model}",
+        f"{toolmark} run bfcl -m {model} -T category=live",
+        f"{toolmark} run funcbench -m openai/gpt-5 -T core=10 -T depth=5 -T connected=10",
+        "# real MCP servers and pictures; the first two commands once",
+        user_modules.install_command(SUITES["m3-local"].extra),
+        f"{toolmark} fetch m3-servers",
+        f"{toolmark} run m3-local -m {model} -T instances=1",
+        "# pictures, and pages to search; the first command once",
+        user_modules.install_command(SUITES["mfcl-vision"].extra),
+        f"{toolmark} run mfcl-vision -m {model} -T items=25",
+    ]
 
 
 def _fixed_ids(suite: Suite) -> tuple[str, ...]:

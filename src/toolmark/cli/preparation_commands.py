@@ -221,7 +221,8 @@ def fetch(
     A package is checked by its pinned sha256; what a hub gives, which is not pinned, by its form.
     """
     if data not in FETCHERS:
-        raise UsageError(f"no data {data!r}{suggest_names(data, FETCHERS)}")
+        nearest = suggest_names(data, FETCHERS, listing="toolmark fetch --help")
+        raise UsageError(f"no data {data!r}{nearest}")
     get = user_modules.import_attribute(FETCHERS[data])
     # servers take minutes, and tell how far they are
     location = get(_print_remark) if data == "m3-servers" else get()

@@ -73,8 +73,9 @@ def _find_task(loaded: Suite, id: str | None) -> Task:
     for task in loaded:
         if task.id == id:
             return task
-    nearest = suggest_names(id, [task.id for task in loaded])
-    raise UsageError(f"no task {id!r}{nearest}; `toolmark make` lists them")
+    listing = f"toolmark make {loaded.name} -o DIR"
+    nearest = suggest_names(id, [task.id for task in loaded], listing=listing)
+    raise UsageError(f"no task {id!r}{nearest}")
 
 
 def _print_task(task: Task) -> None:

@@ -198,7 +198,8 @@ def _damage_fields(damaged: Sequence[DataError]) -> dict[str, list[str]]:
 
 def _no_episode_error(run: Run, item: str, damaged: Sequence[DataError]) -> UsageError | DataError:
     """Return the error that says why nothing of a task or an item can be shown."""
-    known = {name for task in run.tasks() for name in (task.id, task.item) if name}
+    names = (name for task in run.tasks() for name in (task.id, task.item) if name)
+    known = dict.fromkeys(names)
     if item not in known:
         nearest = suggest_names(item, known, listing=consoles.shell_command("show", run.path))
         return UsageError(f"{run.path}: no episode of {item!r}{nearest}")

@@ -20,12 +20,11 @@ is one. A fault of the model is not an error: it is a stop reason in the Reply.
 
 from __future__ import annotations
 
-import heapq
 import sysconfig
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import SequenceMatcher, get_close_matches
-from functools import partial
+from difflib import SequenceMatcher
+from operator import itemgetter
 from pathlib import Path
 from traceback import FrameSummary, extract_tb
 from types import TracebackType
@@ -35,8 +34,9 @@ from toolmark.core.number_format import format_count
 
 MAX_SUGGESTED_NAMES = 3
 MAX_LISTED_NAMES = 8  # so many or fewer are all named where none is near
-NEARLY_AS_CLOSE = 0.8  # a name that is less like the word than this share of the best is not near
-MAX_NAME_CHARS = 80  # of one name in a message
+NEARLY_AS_CLOSE = 0.85  # a name that is less like the word than this share of the best is not near
+MIN_LIKENESS = 0.65  # of a word and a name: one wrong letter of three, two of six
+MAX_NAME_CHARS = 200  # of one name in a message; names of a server may be of any length
 MIN_PART_CHARS = 3  # a word of so many characters may be a part of a name
 _PACKAGE_FOLDER = Path(__file__).parents[1]
 _STDLIB_FOLDER = sysconfig.get_path("stdlib")
@@ -229,46 +229,68 @@ class StageContext:
 def suggest_names(word: str, known: Iterable[str], *, listing: str = "") -> str:
     """Return the names nearest to an unknown word: "; did you mean: a, b", three at most.
 
-    Where none is near and few are known it is "; known: a, b, ...", else the three that begin most
-    alike and how many there are. `listing` is the command that shows them all; it is named where
-    not all are.
+    Where none is near and few are known it is "; known: a, b, ...", else the number of names and
+    the first three. `listing` is the command that shows them all; it is named where not all are.
     """
-    names = sorted(set(known))
-    close = _close_names(word, names)
-    if close:
-        text = f"; did you mean: {_join_names(close)}"
+    # the order of a list is the reader's; that of a set is no order
+    names = sorted(known) if isinstance(known, set | frozenset) else list(dict.fromkeys(known))
+    if near := _near_names(word, names):
+        text = f"; did you mean: {_join_names(near)}"
     elif len(names) <= MAX_LISTED_NAMES:
         return f"; known: {_join_names(names)}" if names else "; none is known"
     else:
-        nearest = heapq.nsmallest(MAX_SUGGESTED_NAMES, names, key=partial(_unlikeness, word))
-        what = "nearest of {}" if word else "{} are known, such as"
-        text = f"; {what.format(format_count(len(names)))}: {_join_names(nearest)}"
+        first = _join_names(names[:MAX_SUGGESTED_NAMES])
+        text = f"; {format_count(len(names))} are known, such as: {first}"
     return f"{text}; next: {listing}" if listing else text
 
 
-def _close_names(word: str, names: Sequence[str]) -> list[str]:
-    """Return the names that the word may have been meant for, whatever their case; best first."""
-    folded: dict[str, str] = {name.casefold(): name for name in reversed(names)}
-    wanted = word.casefold()
-    close = get_close_matches(wanted, folded, n=MAX_SUGGESTED_NAMES, cutoff=0.5)
-    likeness = {name: SequenceMatcher(None, wanted, name).ratio() for name in close}
-    best = max(likeness.values(), default=0.0)
-    close = [name for name in close if likeness[name] >= NEARLY_AS_CLOSE * best]
-    if len(wanted) >= MIN_PART_CHARS:
-        parts = [name for name in folded if wanted in name]
-        close += heapq.nsmallest(MAX_SUGGESTED_NAMES, parts, key=len)
-    return [folded[name] for name in dict.fromkeys(close)][:MAX_SUGGESTED_NAMES]
+def _near_names(word: str, names: Sequence[str]) -> list[str]:
+    """Return the names that the word may have been meant for, best first, ties in their order.
+
+    The word itself in other case or with other separators is alone. Names that begin with the word
+    come before names that contain it, and these before names that are spelt alike.
+    """
+    wanted = _comparable_text(word)
+    if not wanted:
+        return []
+    same, extended, similar = [], [], []
+    matcher = SequenceMatcher(b=wanted, autojunk=False)
+    for name in names:
+        text = _comparable_text(name)
+        if text == wanted:
+            same.append(name)
+        elif text.startswith(wanted):
+            extended.append((0, len(text), name))
+        elif wanted in text and len(wanted) >= MIN_PART_CHARS:
+            extended.append((1, len(text), name))
+        elif (likeness := _likeness(matcher, text)) >= MIN_LIKENESS:
+            similar.append((likeness, name))
+    best = max((likeness for likeness, _ in similar), default=0.0)
+    near = [
+        *same,
+        *(name for *_, name in sorted(extended, key=itemgetter(0, 1))),
+        *(
+            name
+            for likeness, name in sorted(similar, key=itemgetter(0), reverse=True)
+            if likeness >= NEARLY_AS_CLOSE * best
+        ),
+    ]
+    return (same or near)[:MAX_SUGGESTED_NAMES]
 
 
-def _unlikeness(word: str, name: str) -> tuple[int, str]:
-    """Return a sort key: names that begin with more of the word come first."""
-    pairs = zip(word.casefold(), name.casefold(), strict=False)
-    n_equal = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(word), len(name)))
-    return -n_equal, name
+def _comparable_text(name: str) -> str:
+    return name[:MAX_NAME_CHARS].strip().casefold().replace("_", "-").replace(" ", "-")
+
+
+def _likeness(matcher: SequenceMatcher[str], text: str) -> float:
+    """Return the share of equal characters, 0 to 1; 0 where a bound shows that it is too low."""
+    matcher.set_seq1(text)
+    bounds = (matcher.real_quick_ratio, matcher.quick_ratio)
+    return matcher.ratio() if all(bound() >= MIN_LIKENESS for bound in bounds) else 0.0
 
 
 def _join_names(names: Iterable[str]) -> str:
-    """Return names as a list; a long one is cut."""
+    """Return names as a list, whole so that they can be copied; one without end is cut."""
     return ", ".join(
         name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…" for name in names
     )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
+from typing import Annotated
+
+from msgspec import Meta
+
+from toolmark.core.data_files import DataRecord, read_table
 
 _EMPTY_WORDS = frozenset(
     (
@@ -22,6 +26,13 @@ _EMPTY_WORDS = frozenset(
 _MAX_HEAD_CHARS = 300  # of a body, in which a web page is recognised
 _MAX_TITLE_CHARS = 100
 _NO_REASON = "the server gives no reason"
+_LEADS = ("", "HTTP ", "HTTP status ", "Error ", "Error code: ", "status ")  # before a status
+
+
+class HttpStatuses(DataRecord, frozen=True):
+    """`http_statuses.toml`: the phrases of each status, first the one that is printed."""
+
+    phrases: dict[int, Annotated[tuple[str, ...], Meta(min_length=1)]]
 
 
 def describe_status(status: int, message: str) -> str:
@@ -33,7 +44,7 @@ def describe_status(status: int, message: str) -> str:
     title = _page_title(message)
     text = _without_status(status, message if title is None else title)
     if _says_nothing(status, text):
-        text = _status_phrase(status) or _NO_REASON
+        text = next(iter(_status_phrases(status)), _NO_REASON)
     page_note = "" if title is None else " (the answer is a web page)"
     return f"{status}: {text}{page_note}"
 
@@ -45,30 +56,38 @@ def says_nothing(status: int, message: str) -> bool:
 
 
 def _says_nothing(status: int, text: str) -> bool:
-    known = {str(status), *_words(_status_phrase(status))} | _EMPTY_WORDS
-    return known.issuperset(_words(text))
+    """Tell whether a text is empty or no more than a phrase of its status."""
+    words = _informative_words(_without_status(status, text))
+    return not words or words in map(_informative_words, _status_phrases(status))
 
 
-def _status_phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase.lower()
-    except ValueError:
-        return ""
+def _status_phrases(status: int) -> tuple[str, ...]:
+    table = read_table(__file__, "http_statuses.toml", HttpStatuses)
+    return table.phrases.get(status, ())
 
 
-def _words(text: str) -> list[str]:
-    return "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+def _informative_words(text: str) -> list[str]:
+    """Return the words of a text without those that say nothing, such as "error"."""
+    words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+    return [word for word in words if word not in _EMPTY_WORDS]
 
 
 def _without_status(status: int, text: str) -> str:
     """Return a text without its own status at the front: "404 Not Found: x" is "Not Found: x"."""
     text = text.strip()
-    for lead in ("", "HTTP ", "HTTP status ", "Error ", "Error code: ", "status "):
-        start = f"{lead}{status}"
-        rest = text[len(start) :]
-        if text[: len(start)].casefold() == start.casefold() and not rest[:1].isalnum():
-            return rest.lstrip(" :,-.") or text
+    while (start := _status_length(status, text)) > 0:
+        text = text[start:].lstrip(" :,-.")
     return text
+
+
+def _status_length(status: int, text: str) -> int:
+    """Return the length of "404", "HTTP 404" or the like at the start of a text; 0 without it."""
+    for lead in _LEADS:
+        start = f"{lead}{status}".casefold()
+        is_start = text[: len(start)].casefold() == start
+        if is_start and not text[len(start) : len(start) + 1].isalnum():
+            return len(start)
+    return 0
 
 
 def _page_title(body: str) -> str | None:

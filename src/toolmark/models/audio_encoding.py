@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from toolmark.core import user_modules
-from toolmark.core.errors import DataError, UsageError
+from toolmark.core.errors import DataError, UsageError, suggest_names
 
 AudioFormat: TypeAlias = Literal["wav", "mp3"]
 _MAX_CACHED_CLIPS = 16  # a conversation sends its first clips again with every step
@@ -15,8 +15,8 @@ _MAX_CACHED_CLIPS = 16  # a conversation sends its first clips again with every 
 
 def check_audio_format(form: str) -> None:
     """Raise UsageError for a form in which sound cannot be sent on this machine."""
-    if form not in ("wav", "mp3"):
-        raise UsageError(f"no audio format {form!r}; known: wav, mp3")
+    if form not in get_args(AudioFormat):
+        raise UsageError(f"no audio format {form!r}{suggest_names(form, get_args(AudioFormat))}")
     if form == "wav":
         return
     try:

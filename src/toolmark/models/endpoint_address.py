@@ -53,7 +53,8 @@ def resolve_address(spec: str, base_url: str | None) -> EndpointAddress:
         url = _check_base_url(base_url or url_from_environ or provider.url)
         return EndpointAddress(url, name, provider.key_variable, url == provider.url)
     if not spec.startswith(("http://", "https://")):
-        known = suggest_names(spec, _name_prefixes())
+        prefix = f"{scheme}/" if "/" in spec else spec
+        known = suggest_names(prefix, _name_prefixes(), listing="toolmark run --help")
         shown = secrets.mask_model_spec(spec)
         raise UsageError(f"no model {shown!r}{known}; your own endpoint: http://HOST:PORT/v1#NAME")
     if base_url:

@@ -131,7 +131,8 @@ def _explain_unknown_format(word: str) -> str:
     """Say which field of a format's name is wrong, or what such a name looks like."""
     fields = _FORMAT_NAME.fullmatch(word)
     if fields is None:
-        return f"; try: official, all, or a name such as {format_name(PromptVariant())}"
+        known_words = ("official", "all", *all_formats())
+        return suggest_names(word, known_words, listing="toolmark list bfcl")
     known = {
         "calls": CALL_FORMS,
         "docs": DOC_FORMS,
@@ -155,7 +156,11 @@ def find_format(tool_format: str) -> PromptVariant | None:
     if tool_format == DEFAULT_NAME:
         return PromptVariant()
     if tool_format not in all_formats():
-        nearest = suggest_names(tool_format, (NativeFormat.name, DEFAULT_NAME, *all_formats()))
+        nearest = suggest_names(
+            tool_format,
+            (NativeFormat.name, DEFAULT_NAME, *all_formats()),
+            listing="toolmark list bfcl",
+        )
         raise UsageError(f"BFCL grades no tool format {tool_format!r}{nearest}")
     return all_formats()[tool_format]
 

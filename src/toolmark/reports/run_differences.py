@@ -77,8 +77,7 @@ def difference_warnings(a: Run, b: Run, n_changed: int, example: str) -> Iterato
     if parameters:
         names = ", ".join(key.removeprefix("parameter ") for key in parameters)
         yield f"the suite's parameters differ: {names}"
-    hashes_a, hashes_b = (_data_hashes(run) for run in (a, b))
-    if hashes_a != hashes_b:
+    if a.info.hashes != b.info.hashes:
         yield "the data behind the runs differ (hashes)"
     if files := _differing_scorer_files(a, b):
         label = ", ".join(files) if len(files) <= MAX_ENTRIES_LISTED else _setting_text(files)
@@ -86,10 +85,6 @@ def difference_warnings(a: Run, b: Run, n_changed: int, example: str) -> Iterato
             f"different scorers of {a.info.plan.suite} made the scores ({label} differ); "
             "toolmark score RUN scores each with the scorer of today, and asks no model"
         )
-
-
-def _data_hashes(run: Run) -> dict[str, str]:
-    return {name: sha for name, sha in run.info.hashes.items() if name != "scorer"}
 
 
 def _differing_scorer_files(a: Run, b: Run) -> list[str]:

@@ -9,8 +9,8 @@ import msgspec
 
 from toolmark.core.records import Record, Sampling
 
-# hashes that say how tasks were made, or how they are judged
-CODE_HASH_NAMES = ("scorer", "generator", "prompt")
+# hashes of a suite's code that say how its tasks are made, which the tasks of a run show themselves
+CODE_HASH_NAMES = ("generator", "prompt")
 # fields of a Plan with the hashes of the user's code
 MODULE_HASH_FIELDS = ("modules", "model_modules")
 

@@ -53,8 +53,9 @@ def tool_format_of(suite: Suite, name: str | None) -> str:
     if name is None:
         return next(iter(suite.tool_formats))
     if name not in suite.tool_formats:
+        listing = f"toolmark list {suite.provenance.spec or suite.name}"
         raise UsageError(
             f"suite {suite.name!r} has no tool format {name!r}"
-            f"{suggest_names(name, suite.tool_formats)}"
+            f"{suggest_names(name, suite.tool_formats, listing=listing)}"
         )
     return name

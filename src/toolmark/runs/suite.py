@@ -198,7 +198,7 @@ class SetExport:
 
     - `asking_parameters`: names the suite parameters that say how tasks are asked, whatever they
       were made with.
-    - `current_hashes`: names the hashes of what answers and scores now.
+    - `current_hashes`: names the hashes of what answers now.
     """
 
     sources: tuple[str, ...] = ()
@@ -209,7 +209,7 @@ class SetExport:
     user_texts: Callable[[Task], Iterable[str]] = _user_texts
     write_extra_files: Callable[[Path], Sequence[Table]] = lambda folder: ()
     asking_parameters: tuple[str, ...] = ()
-    current_hashes: tuple[str, ...] = ("scorer", "servers", "cassette", "corpus")
+    current_hashes: tuple[str, ...] = ("servers", "cassette", "corpus")
 
 
 @dataclass(frozen=True, slots=True)

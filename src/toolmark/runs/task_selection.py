@@ -16,6 +16,7 @@ from toolmark.core.files import open_regular_file
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Task, TaskSequence
 from toolmark.environments.mcp import sandbox
+from toolmark.runs import code_hashes
 from toolmark.runs.run_plan import CODE_HASH_NAMES, Plan
 from toolmark.runs.suite import Suite
 
@@ -92,7 +93,7 @@ def select_tasks(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
     if not plan.ids and plan.sample is None and plan.limit is None:
         yield from tasks
         return
-    selected_ids = _selected_ids(tasks, plan, seed)
+    selected_ids = _selected_ids(tasks, plan, seed, _listing_step(suite, plan))
     for task in tasks:
         if task.id in selected_ids:
             selected_ids.discard(task.id)
@@ -101,13 +102,21 @@ def select_tasks(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
             return
 
 
-def _selected_ids(tasks: TaskSequence, plan: Plan, seed: int) -> set[str]:
+def _listing_step(suite: Suite, plan: Plan) -> str:
+    """Return what shows all ids of a suite, "" for a suite that the command line cannot name."""
+    if plan.tasks:
+        return f"read {plan.tasks}"
+    is_named = suite.provenance.spec or code_hashes.is_builtin_suite(suite)
+    return f"toolmark make {suite.provenance.spec or suite.name} -o DIR" if is_named else ""
+
+
+def _selected_ids(tasks: TaskSequence, plan: Plan, seed: int, listing: str) -> set[str]:
     """Return the ids of the chosen tasks and of those they need."""
     scored = (task for task in tasks if task.kind == "scored")
     if plan.ids and plan.sample is not None:
         raise UsageError("--sample draws tasks and --ids names them: leave out one")
     if plan.ids:
-        rows = _rows_by_id(scored, plan.ids)
+        rows = _rows_by_id(scored, plan.ids, listing)
     elif plan.sample is not None:
         rows = _stratified_sample(list(map(_TaskRow.from_task, scored)), plan.sample, seed)
     else:
@@ -132,7 +141,7 @@ class _TaskRow(NamedTuple):
         return cls(task.id, task.category, task.needs)
 
 
-def _rows_by_id(tasks: Iterable[Task], ids: tuple[str, ...]) -> Iterator[_TaskRow]:
+def _rows_by_id(tasks: Iterable[Task], ids: tuple[str, ...], listing: str) -> Iterator[_TaskRow]:
     missing = set(ids)
     known: list[str] = []
     for task in tasks:
@@ -143,7 +152,7 @@ def _rows_by_id(tasks: Iterable[Task], ids: tuple[str, ...]) -> Iterator[_TaskRo
             known.append(task.id)
     if missing:
         name = sorted(missing)[0]
-        raise UsageError(f"no task {name!r}{suggest_names(name, known)}")
+        raise UsageError(f"no task {name!r}{suggest_names(name, known, listing=listing)}")
 
 
 def _stratified_sample(rows: list[_TaskRow], n: int, seed: int) -> Iterator[_TaskRow]:

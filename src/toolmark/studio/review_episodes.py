@@ -54,18 +54,19 @@ class ReviewEpisodes:
 def _task_ranks(run: Run, ids: Sequence[str]) -> dict[str, int]:
     """Return the position in the run of every requested scored task."""
     missing = set(ids)
-    known: set[str] = set()
+    known: dict[str, None] = {}
     ranks: dict[str, int] = {}
     for rank, task in enumerate(run.tasks()):
         if task.kind != "scored":
             continue
-        known |= {task.id, task.item or task.id}
+        known |= {task.id: None, task.item or task.id: None}
         missing -= {task.id, task.item}
         if not ids or task.id in ids or task.item in ids:
             ranks[task.id] = rank
     if missing:
         name = sorted(missing)[0]
-        raise UsageError(f"{run.path}: no task {name!r}{suggest_names(name, known)}")
+        nearest = suggest_names(name, known, listing=f"toolmark show {run.path}")
+        raise UsageError(f"{run.path}: no task {name!r}{nearest}")
     return ranks
 
 

@@ -212,6 +212,22 @@ def test_conversations_are_compared_by_string_and_by_structure(
     assert found["paper"].parts["valid"] == 1 and found["paper"].parts["guess.majority"] == 1
 
 
+@pytest.mark.parametrize(
+    ("second", "ast"),
+    [
+        ("mv('x', 'y')", 1),
+        ("mv('x', destination='y')", 1),
+        ("mv('x', 'y', 'z')", 0),
+        ("mv('x', 'y', source='x')", 0),
+        ("mv('q', source='x', destination='y')", 0),
+    ],
+)
+def test_an_argument_without_a_parameter_makes_a_call_unequal(second: str, ast: int) -> None:
+    found = judged(calls(), "cd(folder='a') ls()", second)
+    assert [found[rule].parts["ast"] for rule in GRADING_RULES] == [ast, ast]
+    assert found["paper"].value == found["reference"].value == 0  # which compare spellings
+
+
 def test_tool_calls_are_compared_by_structure() -> None:
     first = Reply(calls=(Call(name="cd", arguments='{"folder": "a"}'), Call(name="ls")))
     second = call("mv", '{"destination": "y", "source": "x"}')

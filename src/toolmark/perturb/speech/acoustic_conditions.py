@@ -117,7 +117,8 @@ def draw_effects(part: str, rng: Random) -> list[ConditionEffect]:
                 {"transform": audiomentations_effects.check_effect_name(name.partition(":")[2])},
             )
         ]
-    raise UsageError(f"no acoustic condition {part!r}{suggest_names(name, CONDITIONS)}")
+    near = suggest_names(name, CONDITIONS, listing="read docs/suites/acoustics.md")
+    raise UsageError(f"no acoustic condition {part!r}{near}")
 
 
 def _parse_severity(grade: str, part: str) -> int:

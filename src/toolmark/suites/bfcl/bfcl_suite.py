@@ -126,11 +126,13 @@ def select_categories(requested: tuple[str, ...] | str) -> tuple[str, ...]:
     selected: set[str] = set()
     for word in (requested,) if isinstance(requested, str) else requested:
         if word not in CATEGORIES and word not in GROUPS:
-            known = [*CATEGORIES, *GROUPS]
-            raise UsageError(f"no category {word!r}{suggest_names(word, known)}")
+            known = [*GROUPS, *CATEGORIES]
+            nearest = suggest_names(word, known, listing="toolmark list bfcl")
+            raise UsageError(f"no category {word!r}{nearest}")
         selected.update(GROUPS.get(word, (word,)))
     if not selected:
-        raise UsageError(f"no category given{suggest_names('', GROUPS)}")
+        names = suggest_names("", GROUPS, listing="toolmark list bfcl")
+        raise UsageError(f"no category given{names}")
     return tuple(name for name in CATEGORIES if name in selected)
 
 

@@ -55,7 +55,8 @@ PRESETS = {
 def find_preset(name: str) -> Preset:
     """Return a preset by name; an unknown one is a UsageError that names the nearest."""
     if name not in PRESETS:
-        raise UsageError(f"no preset {name!r}{suggest_names(name, PRESETS)}")
+        nearest = suggest_names(name, PRESETS, listing="toolmark list funcbench")
+        raise UsageError(f"no preset {name!r}{nearest}")
     return PRESETS[name]
 
 

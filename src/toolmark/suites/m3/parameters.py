@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta
 
@@ -10,6 +10,20 @@ from toolmark.runs.suite_parameters import SuiteParameters
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 EXACT_SIMILARITY = "exact"
+
+# parameters that both suites have
+CassetteFile: TypeAlias = Annotated[str, Meta(description="A recording of the servers' answers.")]
+CassetteMode: TypeAlias = Annotated[
+    Literal["replay", "record", "auto"],
+    Meta(description="Of the cassette; auto is live where the recording ends."),
+]
+AgentKind: TypeAlias = Annotated[
+    Literal["executor", "loop"],
+    Meta(
+        description="executor (plan, process, decide, as in M3-Bench's paper) or loop (plain tool "
+        "calling)."
+    ),
+]
 
 
 class M3Parameters(SuiteParameters, frozen=True, kw_only=True):
@@ -32,21 +46,12 @@ class M3Parameters(SuiteParameters, frozen=True, kw_only=True):
     servers: Annotated[
         str, Meta(description="An mcpServers JSON. Required unless a cassette is replayed.")
     ] = ""
-    cassette: Annotated[str, Meta(description="A recording of the servers' answers.")] = ""
-    mode: Annotated[
-        Literal["replay", "record", "auto"],
-        Meta(description="Of the cassette; auto is live where the recording ends."),
-    ] = "replay"
+    cassette: CassetteFile = ""
+    mode: CassetteMode = "replay"
     fuzzy: Annotated[
         bool, Meta(description="Ask the question; no asks the explicit prompt, which names tools.")
     ] = True
-    agent: Annotated[
-        Literal["executor", "loop"],
-        Meta(
-            description="executor (plan, process, decide, as in the paper) or loop (plain tool "
-            "calling)."
-        ),
-    ] = "executor"
+    agent: AgentKind = "executor"
     similarity: Annotated[
         str,
         Meta(
@@ -74,24 +79,15 @@ class M3LocalParameters(SuiteParameters, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1)],
         Meta(description="Tasks made from each of 25 templates; 1 is enough for a first look."),
     ] = 3
-    agent: Annotated[
-        Literal["loop", "executor"],
-        Meta(
-            description="loop (plain tool calling) or executor (plan, process, decide, as in "
-            "M3-Bench's paper)."
-        ),
-    ] = "loop"
+    agent: AgentKind = "loop"
     similarity: Annotated[
         str,
         Meta(
             description="exact for equal arguments, or a sentence encoder (needs the extra embed)."
         ),
     ] = EXACT_SIMILARITY
-    cassette: Annotated[str, Meta(description="A recording of the servers' answers.")] = ""
-    mode: Annotated[
-        Literal["replay", "record", "auto"],
-        Meta(description="Of the cassette; auto is live where the recording ends."),
-    ] = "replay"
+    cassette: CassetteFile = ""
+    mode: CassetteMode = "replay"
     seed: Annotated[
         int | None, Meta(description="Same seed and parameters, same tasks. Default a fresh one.")
     ] = None

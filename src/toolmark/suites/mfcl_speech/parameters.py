@@ -8,6 +8,11 @@ from msgspec import Meta
 
 from toolmark.runs.suite_parameters import SuiteParameters
 
+_RECOGNISERS = ("simulated:a", "simulated:b", "simulated:c")
+_RECOGNISER_NAMES = (
+    f"{', '.join(_RECOGNISERS)}, pocketsphinx, whisper:PATH, openai:MODEL, deepgram:MODEL"
+)
+
 
 class SpokenRequestParameters(SuiteParameters, frozen=True, kw_only=True):
     """Ask BFCL's requests as people would speak them."""
@@ -32,12 +37,8 @@ class SpokenRequestParameters(SuiteParameters, frozen=True, kw_only=True):
     ] = ("text", "clean", "noisy")
     recognisers: Annotated[
         tuple[str, ...],
-        Meta(
-            description="Which recognisers transcribe: simulated:a, simulated:b, simulated:c, "
-            "pocketsphinx, whisper:PATH, openai:MODEL, deepgram:MODEL. In mfcl-speech only for the "
-            "record, as the model hears the sound itself."
-        ),
-    ] = ("simulated:a", "simulated:b", "simulated:c")
+        Meta(description=f"Which recognisers transcribe what the model gets: {_RECOGNISER_NAMES}."),
+    ] = _RECOGNISERS
     rewrite: Annotated[
         bool, Meta(description="Say it as a person would, numbers and addresses spoken.")
     ] = True
@@ -85,6 +86,13 @@ class SpokenRequestParameters(SuiteParameters, frozen=True, kw_only=True):
 class SpeechParameters(SpokenRequestParameters, frozen=True, kw_only=True):
     """Ask BFCL's requests by sound, clean and noisy, and as written."""
 
+    recognisers: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Which recognisers transcribe the sound for the record; the model hears "
+            f"the sound itself: {_RECOGNISER_NAMES}; none, if empty."
+        ),
+    ] = _RECOGNISERS
     rate_hz: Annotated[
         Literal["16000", "24000"], Meta(description="Samples per second of what is sent.")
     ] = "16000"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from toolmark.core.errors import UsageError
+from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Record
 from toolmark.suites.mfcl_vision import scenes
 from toolmark.suites.mfcl_vision.item_records import DOMAINS, QUERY_KINDS, Domain, QueryKind
@@ -70,7 +70,8 @@ class GenerationParameters(Record, frozen=True, kw_only=True):
             wrong = [value for value in chosen if value not in known]
             if wrong or not chosen:
                 got = f"{wrong[0]!r}" if wrong else "nothing"
-                raise UsageError(f"{name}: {got}; try: {', '.join(map(str, known))}")
+                nearest = suggest_names(str(wrong[0]) if wrong else "", map(str, known))
+                raise UsageError(f"{name}: {got}{nearest}")
         if not all(self.parts.values()):
             raise UsageError("parts: say of each whether it is there")
         if not 0 <= self.distractors <= MAX_DISTRACTORS:

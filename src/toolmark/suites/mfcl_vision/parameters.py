@@ -81,22 +81,23 @@ class VisionParameters(SuiteParameters, frozen=True, kw_only=True):
     context: Annotated[
         _Levels,
         Meta(
-            description="yes, no or both: whether a question says how the picture came about; of "
-            "both each item draws one, and nothing else of it changes. Default yes; of a folder "
-            "where it does."
+            description="Whether a question says how the picture came about: yes, no, or yes,no: "
+            "each item draws one of the two, and nothing else of it changes. Default yes; of a "
+            "folder where it does."
         ),
     ] = None
     hint: Annotated[
         _Levels,
         Meta(
-            description="The same of a hint how to begin. Default no; of a folder where it has one."
+            description="Whether it has a hint how to begin: yes, no, or yes,no. Default no; of a "
+            "folder where it has one."
         ),
     ] = None
     form: Annotated[
         _Levels,
         Meta(
-            description="The same of the form in which the answer is wanted. Default yes; of a "
-            "folder where it says."
+            description="Whether it says in which form the answer is wanted: yes, no, or yes,no. "
+            "Default yes; of a folder where it says."
         ),
     ] = None
     source: Annotated[

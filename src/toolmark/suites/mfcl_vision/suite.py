@@ -201,7 +201,7 @@ def _parse_question_parts(parameters: VisionParameters) -> dict[str, tuple[bool,
         levels = getattr(parameters, name)
         if levels is not None:
             if not levels:
-                raise UsageError(f"{name}: expected yes, no or both; got nothing")
+                raise UsageError(f"{name}: expected yes, no or yes,no; got nothing")
             found[name] = tuple(_PART_LEVELS[level] for level in dict.fromkeys(levels))
     return found
 

@@ -23,6 +23,7 @@ from toolmark.suites.multinet.frame_records import (
 )
 
 FaultMaker: TypeAlias = Callable[[Truth], Any]
+_FAULTY_OPTIONS = ("class", "rate")
 
 
 def oracle_control(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
@@ -37,8 +38,9 @@ def faulty_control(task: Task, repeat: int, options: Mapping[str, str]) -> Model
 
     Option `class` names the fault, `rate` (default 1) is the share.
     """
-    if unknown := options.keys() - {"class", "rate"}:
-        raise UsageError(f"faulty: no option {min(unknown)!r}; known: class, rate")
+    if unknown := options.keys() - {*_FAULTY_OPTIONS}:
+        option = min(unknown)
+        raise UsageError(f"faulty: no option {option!r}{suggest_names(option, _FAULTY_OPTIONS)}")
     truth = parse_truth(task)
     faults = FAULTS_BY_SPACE[type(truth.space)]
     fault = options.get("class", "invalid")

@@ -167,11 +167,12 @@ def _structure_text_call(text: str, order: Mapping[str, Sequence[str]]) -> str:
     """Return a text call by structure with all arguments named; else the text itself."""
     try:
         (parsed,) = python_calls.parse_written_calls(text)
-        parameter_names = order.get(parsed.name, map(str, range(len(parsed.positional))))
-        arguments = {
-            **dict(zip(parameter_names, parsed.positional, strict=False)),
-            **parsed.keywords,
-        }
+        names = order.get(parsed.name, ())
+        arguments = dict(parsed.keywords)
+        for i, value in enumerate(parsed.positional):
+            # an argument too many, or one given twice, has no name: it counts by its position
+            is_named = i < len(names) and names[i] not in parsed.keywords
+            arguments[names[i] if is_named else str(i)] = value
         return _format_structure(parsed.name, arguments)
     except (python_calls.UnreadableCalls, ValueError, TypeError, RecursionError):
         return text

@@ -16,7 +16,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 import msgspec
 
 from toolmark.core import files
-from toolmark.core.errors import DataError, UsageError
+from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.suites.multinet.data_sources import data_sources
 from toolmark.suites.multinet.multinet_families import Family
 
@@ -112,8 +112,9 @@ def sibling_train_folder(folder: Path, names: Sequence[str] = ()) -> Path | None
 
 def check_split(split: str) -> None:
     """Raise UsageError for an unknown split."""
-    if split not in (TRAIN_FOLDER, "test"):
-        raise UsageError(f"no split {split!r}; known: train, test")
+    known = (TRAIN_FOLDER, "test")
+    if split not in known:
+        raise UsageError(f"no split {split!r}{suggest_names(split, known)}")
 
 
 def find_split_folder(folder: Path, names: Sequence[str], split: Split) -> SplitFolder | None:

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from toolmark.core import seeds
-from toolmark.core.errors import DataError, UsageError
+from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.records import Record
 from toolmark.suites.multinet.frame_records import Frame, OneStepRows, Picture
 from toolmark.suites.multinet.multinet_families import Family
@@ -35,7 +35,8 @@ class SyntheticRows(Record, OneStepRows, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
-            raise UsageError(f"no split {self.split!r} of {self.family}; known: train, test")
+            nearest = suggest_names(self.split, SPLITS)
+            raise UsageError(f"no split {self.split!r} of {self.family}{nearest}")
         if not 0 <= self.n < 1_000_000:
             raise UsageError(f"{self.family}: {self.n} rows cannot be made; ask for 0 to 999999")
 
