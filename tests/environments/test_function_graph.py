@@ -46,7 +46,7 @@ TASK = Task(
     item="t",
     suite="funcbench",
     turns=(),
-    reference={"graph": {"target": "goal", "nodes": NODES, "given": {"one": 111}}},
+    data={"graph": {"target": "goal", "nodes": NODES, "known_values": {"one": 111}}},
     seed=3,
 )
 
@@ -94,8 +94,8 @@ def test_a_wrong_value_is_no_true_value_of_the_task() -> None:
 
 def test_a_wrong_value_differs_from_the_true_one_even_when_all_are_taken() -> None:
     given = {"one": 111} | {f"x{value}": value for value in range(100, 1000)}
-    full = {"graph": {"target": "goal", "nodes": NODES, "given": given}}
-    task = msgspec.structs.replace(TASK, reference=full)
+    full = {"graph": {"target": "goal", "nodes": NODES, "known_values": given}}
+    task = msgspec.structs.replace(TASK, data=full)
     found = values(*(("func_low", json.dumps({"one": n})) for n in range(112, 3000)), task=task)
     assert 500 not in found
     assert set(found) <= set(range(100, 1000))
@@ -174,21 +174,21 @@ def test_levels_are_the_earliest_rounds() -> None:
 
 
 def test_a_target_that_cannot_be_computed_has_no_levels() -> None:
-    nothing = {"graph": {"target": "goal", "nodes": NODES, "given": {}}}
-    assert GraphIndex(read_graph(msgspec.structs.replace(TASK, reference=nothing))).levels() == []
+    nothing = {"graph": {"target": "goal", "nodes": NODES, "known_values": {}}}
+    assert GraphIndex(read_graph(msgspec.structs.replace(TASK, data=nothing))).levels() == []
     circle = json.loads(json.dumps(NODES))
     circle[1]["inputs"][0]["source"] = "func_top"
-    looped = {"graph": {"target": "goal", "nodes": circle, "given": {"one": 111}}}
-    assert GraphIndex(read_graph(msgspec.structs.replace(TASK, reference=looped))).levels() == []
+    looped = {"graph": {"target": "goal", "nodes": circle, "known_values": {"one": 111}}}
+    assert GraphIndex(read_graph(msgspec.structs.replace(TASK, data=looped))).levels() == []
 
 
 def test_a_graph_without_a_producer_of_the_target_is_a_data_error() -> None:
-    lost = {"graph": {"target": "gaol", "nodes": NODES, "given": {}}}
+    lost = {"graph": {"target": "gaol", "nodes": NODES, "known_values": {}}}
     with pytest.raises(DataError, match="'gaol'"):
-        read_graph(msgspec.structs.replace(TASK, reference=lost))
+        read_graph(msgspec.structs.replace(TASK, data=lost))
 
 
-@pytest.mark.parametrize("reference", [None, {}, {"graph": {"target": "x"}}, {"graph": 3}])
-def test_a_task_without_a_graph_is_a_data_error(reference: Any) -> None:
+@pytest.mark.parametrize("data", [None, {}, {"graph": {"target": "x"}}, {"graph": 3}])
+def test_a_task_without_a_graph_is_a_data_error(data: Any) -> None:
     with pytest.raises(DataError, match="task t: no readable"):
-        FunctionGraphEnvironment(msgspec.structs.replace(TASK, reference=reference))
+        FunctionGraphEnvironment(msgspec.structs.replace(TASK, data=data))

@@ -173,13 +173,13 @@ def _write_episodes(path: Path, tasks: Iterable[Task], rows: PredictionRows) -> 
     try:
         for task in tasks:
             row = rows.rows_by_id.get(task.id)
-            if row is not None and task.reference["steps"]:
+            if row is not None and task.data["steps"]:
                 trajectories.append(
                     m3_prediction_layout.entry_to_trajectory(task, row.entry, media)
                 )
                 continue
             failure = m3_scoring.NO_PREDICTION
-            if not task.reference["steps"]:
+            if not task.data["steps"]:
                 failure = Failure(
                     stage="preparation", kind="preparation", message=published_tasks.EMPTY_REFERENCE
                 )

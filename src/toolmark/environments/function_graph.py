@@ -1,4 +1,4 @@
-"""An environment of integer functions, described by the task's `reference.graph`.
+"""An environment of integer functions, described by the task's `data.graph`.
 
 Exact inputs give a function's true output. Any other well-formed inputs give a wrong
 three-digit value without an error, the same one every time (arXiv 2509.26553, section 3).
@@ -131,9 +131,9 @@ class GraphIndex:
 def read_graph(task: Task) -> Graph:
     """Return the task's graph. Raises DataError where it has none that computes the target."""
     try:
-        found = msgspec.convert(task.reference["graph"], Graph)
+        found = msgspec.convert(task.data["graph"], Graph)
     except (msgspec.ValidationError, KeyError, TypeError) as error:
-        raise DataError(f"task {task.id}: no readable reference.graph: {error}") from None
+        raise DataError(f"task {task.id}: no readable data.graph: {error}") from None
     if not any(node.output.name == found.target for node in found.nodes):
         raise DataError(f"task {task.id}: no function computes the target {found.target!r}")
     return found

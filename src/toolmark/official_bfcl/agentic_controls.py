@@ -20,9 +20,7 @@ _MAX_NOTE_CHARS = 300
 def make_oracle(task: Task) -> Model:
     """Return the model that answers from the truth; in a set-up session it takes notes."""
     return (
-        NoteTaker(task)
-        if task.kind == "setup"
-        else FixedAnswer(format_answer(task.reference["truth"]))
+        NoteTaker(task) if task.kind == "setup" else FixedAnswer(format_answer(task.data["truth"]))
     )
 
 
@@ -136,9 +134,7 @@ def _make_wrong_value(task: Task) -> list[Reply] | None:
     """Answer something else; None where every other answer contains an accepted one."""
     texts = [format_answer([other]) for other in _WRONG_ANSWERS]
     wrong = [
-        text
-        for text in texts
-        if not answer_matching.find_answer_official(text, task.reference["truth"])
+        text for text in texts if not answer_matching.find_answer_official(text, task.data["truth"])
     ]
     return [Reply(text=wrong[0])] if wrong else None
 

@@ -53,7 +53,7 @@ _CAUSE_OF_ENDING: dict[Ending, Cause] = {
 
 def score_episode(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     """Judge one episode by both grading rules. Pure: it reads only the answers in the task."""
-    truth: list[str] = task.reference["truth"]
+    truth: list[str] = task.data["truth"]
     official_error, fair_error = _official_error(truth, trajectory), _fair_error(task, trajectory)
     correction = _correction_name(official_error, fair_error)
     return {
@@ -173,7 +173,7 @@ def _fair_error(task: Task, trajectory: Trajectory) -> str:
     """Return the error by the fair rule, "" for none."""
     if not _has_one_turn(trajectory):
         return INFERENCE_ERROR
-    truth: list[str] = task.reference["truth"]
+    truth: list[str] = task.data["truth"]
     text = _final_text(trajectory)
     if not text.strip() or _is_unreadable_call(task, trajectory):
         return NO_LAST_MESSAGE
@@ -218,7 +218,7 @@ def _explain_failure(task: Task, trajectory: Trajectory, error_type: str) -> Cau
     """Return the cause of a failure, and the evidence."""
     if error_type == INFERENCE_ERROR:
         return "format", f"{len(trajectory.steps)} replies, not one turn of them"
-    truth: list[str] = task.reference["truth"]
+    truth: list[str] = task.data["truth"]
     if trajectory.ending in _CAUSE_OF_ENDING:
         return _CAUSE_OF_ENDING[
             trajectory.ending
@@ -300,7 +300,7 @@ def _quote(text: str) -> str:
 
 def episode_table(task: Task, trajectory: Trajectory) -> Table:
     """Return the accepted answers next to the given one, and where the model saw an answer."""
-    truth: list[str] = [] if task.reference is None else task.reference["truth"]
+    truth: list[str] = [] if task.data is None else task.data["truth"]
     text = _final_text(trajectory) if trajectory.steps else ""
     seen_where = _where_answer_was_seen(truth, trajectory) if trajectory.steps else ""
     rows = [

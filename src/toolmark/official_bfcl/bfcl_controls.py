@@ -93,15 +93,15 @@ ExpectedCalls = list[tuple[str, dict[str, Any]]]
 def expected_calls(task: Task) -> ExpectedCalls:
     """Return the calls that pass: none for irrelevance, any one for relevance."""
     docs = tool_schemas.published_docs(task)
-    if task.reference is None:
+    if task.data is None:
         return [] if "irrelevance" in task.category else [(docs[0]["name"], {})]
     category = prompt_formats.original_task(task).category
     if "multiple" not in category and "parallel" not in category:
-        return [_solve_arguments(docs[0], task.reference["truth"][0], category)]
+        return [_solve_arguments(docs[0], task.data["truth"][0], category)]
     by_name = {doc["name"]: doc for doc in reversed(docs)}
     return [
         _solve_arguments(by_name[next(iter(truth))], truth, category)
-        for truth in task.reference["truth"]
+        for truth in task.data["truth"]
     ]
 
 
@@ -163,7 +163,7 @@ def _build_value(option: Any) -> Any:
 
 
 def _make_unknown_tool(task: Task, calls: ExpectedCalls) -> list[Call] | None:
-    if task.reference is None:
+    if task.data is None:
         return None
     name, arguments = calls[-1]
     taken = {tool.name for tool in task.tools}
@@ -180,7 +180,7 @@ def _make_missing_argument(task: Task, calls: ExpectedCalls) -> list[Call] | Non
 
 
 def _make_unexpected_argument(task: Task, calls: ExpectedCalls) -> list[Call] | None:
-    if task.reference is None:
+    if task.data is None:
         return None
     name, arguments = calls[-1]
     extra = "unasked"
@@ -255,9 +255,9 @@ def _spoil_argument(
     kinds: tuple[str, ...],
 ) -> list[Call] | None:
     """Return the calls with one argument spoilt so that they fail in the intended way."""
-    if task.reference is None:
+    if task.data is None:
         return None
-    truths = task.reference["truth"]
+    truths = task.data["truth"]
     docs = {doc["name"]: doc for doc in reversed(tool_schemas.published_docs(task))}
     category = prompt_formats.original_task(task).category
     for index, (name, arguments) in reversed(list(enumerate(calls))):

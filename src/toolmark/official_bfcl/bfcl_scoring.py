@@ -66,12 +66,12 @@ def _official_fault(
     task: Task, decoded: reply_decoding.DecodedReply
 ) -> fault_labels.LabelledFault | None:
     """Return cause, official error type and evidence of a failure, None for success."""
-    if task.reference is None:
+    if task.data is None:
         return _judge_relevance(task, decoded)
     if decoded.error_type:
         return decoded.cause, decoded.error_type, decoded.reason
     category, docs = prompt_formats.original_task(task).category, tool_schemas.published_docs(task)
-    truth = task.reference["truth"]
+    truth = task.data["truth"]
     try:
         fault = call_matching.check_calls(
             docs,

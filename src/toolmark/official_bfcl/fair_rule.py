@@ -63,7 +63,7 @@ def judge_fairly(
     """
     if task.item in errata.set_aside():
         return None
-    if task.reference is None:
+    if task.data is None:
         return _judge_relevance(task, trajectory, decoded, official_fault)
     is_plain = (
         task.item not in errata.errata().amended and task.category not in tool_schemas.LANGUAGES
@@ -96,7 +96,7 @@ def _match_fairly(
     category, docs = prompt_formats.original_task(task).category, tool_schemas.published_docs(task)
     kinds = VALUE_KINDS.get(category, PYTHON_CONVERTER)
     alternative_kinds = _ALTERNATIVE_KINDS.get(category)
-    truth, corrections = task.reference["truth"], lossless.losses
+    truth, corrections = task.data["truth"], lossless.losses
     if task.item in errata.errata().amended:
         truth, corrections = [_amend_truth(call) for call in truth], (*corrections, "amended")
     calls = lossless.calls

@@ -130,7 +130,7 @@ def _make_task(category: str, line: bytes, truth: bytes, root: Path) -> Task:
             for index, messages in enumerate(entry.question)
         ),
         tools=offered,
-        reference={
+        data={
             "truth": answer.ground_truth,
             "classes": involved,
             "config": {k: v for k, v in entry.initial_config.items() if k in involved},

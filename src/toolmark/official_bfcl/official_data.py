@@ -162,7 +162,7 @@ def _make_task(category: str, line: bytes, truth: bytes | None, types: Mapping[s
         category=category,
         turns=(Turn(messages=messages),),
         tools=tools,
-        reference=reference,
+        data=reference,
         limits=Limits(steps=1),
     )
 

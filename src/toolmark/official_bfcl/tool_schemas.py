@@ -88,7 +88,7 @@ def _as_text_parameter(spec: Mapping[str, Any], language: Language) -> Doc:
 
 def published_docs(task: Task) -> list[Doc]:
     """Return the published docs that a task's answers are judged by."""
-    stored = task.reference.get("docs") if task.reference else None
+    stored = task.data.get("docs") if task.data else None
     return stored or [tool.source for tool in task.tools]
 
 

@@ -170,7 +170,7 @@ class TruthCheck:
     """One task's reference, ready to be compared with any number of episodes."""
 
     def __init__(self, task: Task) -> None:
-        reference = task.reference
+        reference = task.data
         self.simulators = load_simulators()
         self.id = task.id
         self.category = task.category
@@ -189,9 +189,7 @@ class TruthCheck:
     def is_of_task(self, task: Task) -> bool:
         """Return whether this is the check of a task and not of another one with its id."""
         reference = self.reference
-        return self.category == task.category and (
-            reference is task.reference or reference == task.reference
-        )
+        return self.category == task.category and (reference is task.data or reference == task.data)
 
     def make_rewriter(self, instance_suffix: str) -> SourceRewriter:
         """Return what the official executor does to the source of one side's calls."""

@@ -100,12 +100,12 @@ def read_decisions(path: Path) -> dict[str, list[Decision]]:
 
 def without_reference(task: Task) -> Task:
     """Return a task for play: without reference steps, any server may be needed."""
-    reference = task.reference
+    reference = task.data
     if isinstance(reference, Mapping) and not reference.get("steps"):
         remaining = {
             key: value for key, value in reference.items() if key not in ("servers", "steps")
         }
-        return replace(task, reference=remaining)
+        return replace(task, data=remaining)
     return task
 
 

@@ -376,12 +376,12 @@ def _question_text(task: Task) -> str:
 
 
 def _picture_names(task: Task) -> Sequence[str]:
-    reference = task.reference if isinstance(task.reference, Mapping) else {}
+    reference = task.data if isinstance(task.data, Mapping) else {}
     return [str(name) for name in reference.get("images", ())]
 
 
 def _picture_path(task: Task) -> str:
     """Return the path of the task's picture, relative to the folder of all files."""
-    missing = task.reference.get("missing") if isinstance(task.reference, Mapping) else None
+    missing = task.data.get("missing") if isinstance(task.data, Mapping) else None
     names = _picture_names(task) or ([PurePosixPath(missing).name] if missing else [])
     return f"images/{names[0]}" if names else ""

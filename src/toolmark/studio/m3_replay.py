@@ -160,14 +160,14 @@ def prepare_replay(
         for recorded_call in step
         if recorded_call.recorded_outcome != "unknown_tool"
     }
-    reference = {key: value for key, value in task.reference.items() if key != "steps"}
+    reference = {key: value for key, value in task.data.items() if key != "steps"}
     known = {*configured, *reference.get("servers", ()), *reached_servers}
     known.update(cassette.server_name(tool.name) for tool in offered)
     called_servers = (
         cassette.server_name(recorded_call.call.name) for step in steps for recorded_call in step
     )
     reference["servers"] = tuple(dict.fromkeys(name for name in called_servers if name in known))
-    return RecordedTrajectory(replace(task, reference=reference), trajectory.repeat, steps)
+    return RecordedTrajectory(replace(task, data=reference), trajectory.repeat, steps)
 
 
 def _recorded_calls(

@@ -21,7 +21,7 @@ from toolmark.environments.mcp.server_supervisor import ServerSupervisor
 
 def with_images(images: tuple[Image, ...], /, **reference: Any) -> Task:
     turn = Turn(messages=(Message(role="user", parts=images),))
-    return Task(id="t", suite="s", turns=(turn,), reference=reference)
+    return Task(id="t", suite="s", turns=(turn,), data=reference)
 
 
 def test_a_stateful_server_is_one_per_episode_and_a_shared_one_is_one_per_run(

@@ -83,7 +83,7 @@ def test_look_alikes_stay_in_a_crop_whatever_is_asked(
     truth = task_truth(task)
     beside = SignMark(role="lookalike", text="Inn", box=(4.0, 440.0, 40.0, 490.0))
     marked = msgspec.to_builtins(replace(truth, marks=(*truth.marks, beside)))
-    asked = replace(task, reference=marked, axes={**task.axes, "kind": kind})
+    asked = replace(task, data=marked, axes={**task.axes, "kind": kind})
     made = task_truth(item_edits.apply_edit("crop", asked, Random(seed), media).task)
     assert made.size != truth.size
     assert all(mark.box is not None for mark in made.marks)
@@ -135,9 +135,9 @@ def test_where_the_clue_is_unknown_nothing_is_cut(task: Task, media: MediaStore)
     blind = item_edits.apply_author_edit(task, AuthorEdit(id="inn-0", answer="Rizisk")).task
     truth = task_truth(blind)
     assert (truth.answers, truth.hops) == (("Rizisk",), ())
-    lost = {**blind.reference, "marks": ()}
+    lost = {**blind.data, "marks": ()}
     with pytest.raises(ValueError, match="not known where the clue is"):
-        item_edits.apply_edit("crop", replace(blind, reference=lost), Random(1), media)
+        item_edits.apply_edit("crop", replace(blind, data=lost), Random(1), media)
 
 
 def test_an_own_question_that_tells_the_answer_is_refused(task: Task) -> None:

@@ -88,7 +88,7 @@ def test_a_further_hop_is_another_question_and_edits_begin_anew(
         way = tuple(Hop(query="q", href="https://www.guide.example/inn-0", finds="x")
                     for _ in range(hops))  # fmt: skip
         truth = replace(task_truth(task), hops=way)
-        made: Task = replace(task, reference=msgspec.to_builtins(truth))
+        made: Task = replace(task, data=msgspec.to_builtins(truth))
         return made
 
     tuning = tuned_items.tuned(

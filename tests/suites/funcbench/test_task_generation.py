@@ -142,7 +142,7 @@ def test_an_item_asked_in_several_ways_is_one_graph() -> None:
     assert plain.id == plain.item == "funcbench-c10-d5-k10-m0-g3"
     assert restate.id == "funcbench-c10-d5-k10-m0-g3+effort=low+protocol=restate"
     assert plain.item == low.item == restate.item
-    assert plain.reference == low.reference == restate.reference
+    assert plain.data == low.data == restate.data
     assert plain.turns == low.turns == restate.turns
     assert low.sampling.reasoning_effort == "low"
     assert plain.sampling.reasoning_effort is None

@@ -92,7 +92,7 @@ def test_without_boxes_or_a_picture_there_is_no_drawing_of_it() -> None:
     steps = vision_run.follows(known)
     for held, seen in ((bare, SEEN), (known, None)):
         asked = msgspec.structs.replace(
-            vision_run.task(1, "base", seen), reference=msgspec.to_builtins(held)
+            vision_run.task(1, "base", seen), data=msgspec.to_builtins(held)
         )
         titles = [
             view.title
@@ -100,7 +100,7 @@ def test_without_boxes_or_a_picture_there_is_no_drawing_of_it() -> None:
         ]
         assert not any("picture as the model" in title for title in titles)
     published = ItemTruth(answers=("Paris",), question=known.question, variation="base")
-    asked = Task(id="p", suite="mfcl-vision", turns=(), reference=msgspec.to_builtins(published))
+    asked = Task(id="p", suite="mfcl-vision", turns=(), data=msgspec.to_builtins(published))
     found = episode_views.build_views(
         asked, vision_run.trajectory(vision_run.task(1, "base", SEEN), steps)
     )

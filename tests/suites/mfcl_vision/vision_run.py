@@ -129,7 +129,7 @@ def task(
         category=axes["domain"],
         turns=(prompts.make_first_turn(known.question, seen),),
         tools=search_tools(),
-        reference=msgspec.to_builtins(known),
+        data=msgspec.to_builtins(known),
         axes=axes,
     )
 

@@ -129,7 +129,7 @@ def test_a_row_is_asked_in_both_forms_in_succession(family: str) -> None:
         assert text.axes["source"] == ("published" if family == "bfcl" else "synthetic")
         assert parse_truth(text).truth == parse_truth(tool).truth
         for task in (text, tool):
-            assert msgspec.to_builtins(parse_truth(task)) == task.reference, "nothing but a Truth"
+            assert msgspec.to_builtins(parse_truth(task)) == task.data, "nothing but a Truth"
         assert bool(parse_truth(text).parameters) == (family == "bfcl")
     assert tasks == list(tm.load(f"multinet-{family}", form="both", **FEW[family]))
 
@@ -186,7 +186,7 @@ def test_a_row_whose_picture_lacks_is_not_run(tmp_path: Path) -> None:
     ]
     assert task_making.picture_failure(tasks[2]) == "r01.png: no such file"
     for task in tasks:
-        assert msgspec.to_builtins(parse_truth(task)) == task.reference, "a Truth, and nothing else"
+        assert msgspec.to_builtins(parse_truth(task)) == task.data, "a Truth, and nothing else"
 
 
 def test_a_run_says_which_pictures_lack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

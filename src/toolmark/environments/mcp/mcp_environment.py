@@ -178,7 +178,7 @@ class McpServersFactory(EnvironmentFactory):
             name = names[index] if index < len(names) else default_name
             if not isinstance(name, str) or not _FILE_NAME.fullmatch(name):
                 raise ToolEnvironmentError(
-                    f"task {task.id}: reference.images: not a file name: {name!r}"
+                    f"task {task.id}: data.images: not a file name: {name!r}"
                 )
             path = workspace / "images" / name
             path.parent.mkdir(exist_ok=True)
@@ -226,7 +226,7 @@ def _server_names(task: Task, servers: Sequence[ServerConfig]) -> list[str]:
 
 
 def _task_reference(task: Task) -> Mapping[str, Any]:
-    return task.reference if isinstance(task.reference, Mapping) else {}
+    return task.data if isinstance(task.data, Mapping) else {}
 
 
 async def _start_servers(supervisors: Sequence[ServerSupervisor]) -> None:

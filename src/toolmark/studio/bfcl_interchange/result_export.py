@@ -219,7 +219,7 @@ def _failure_line(task: Task, verdict: Verdict, result: Any) -> dict[str, Any]:
         **error,
         "prompt": {"id": task.id, "question": question},
         "model_result_raw": result,
-        "possible_answer": None if task.reference is None else task.reference["truth"],
+        "possible_answer": None if task.data is None else task.data["truth"],
     }
 
 

@@ -169,4 +169,4 @@ def _rebuild_task(task: Task, truth: ItemTruth, part: Image | None = None) -> Ta
     ):
         raise ValueError(f"the question would tell the answer {given_away!r}")
     turn = prompts.make_first_turn(truth.question, part or task_picture(task))
-    return replace(task, turns=(turn,), reference=msgspec.to_builtins(truth))
+    return replace(task, turns=(turn,), data=msgspec.to_builtins(truth))

@@ -117,7 +117,7 @@ class CategoryTasks:
             category=self.category,
             turns=(Turn(messages=(_system_message(text), *_to_messages(entry.question[0]))),),
             tools=self.tools,
-            reference={"truth": truth.ground_truth},
+            data={"truth": truth.ground_truth},
             limits=Limits(steps=MAX_STEPS),
             needs=needed_ids,
         )

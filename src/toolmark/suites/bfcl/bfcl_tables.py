@@ -91,7 +91,7 @@ def episode_tables(task: Task, trajectory: Trajectory) -> list[Table]:
     if task.category in agentic_scoring.CATEGORIES:
         return [agentic_scoring.episode_table(task, trajectory)]
     decoded = reply_decoding.decode_reply(task, trajectory)
-    truth = [] if task.reference is None else task.reference["truth"]
+    truth = [] if task.data is None else task.data["truth"]
     rows: list[tuple[Cell, ...]] = []
     unmatched = list(decoded.calls)
     for number, expected in enumerate(truth, 1):

@@ -129,7 +129,7 @@ def make_tasks(
             category=f"core {size.core}",
             turns=(turn,),
             tools=tuple(tools),
-            reference=reference,
+            data=reference,
             axes=fixed | variant.axes,
             # one more than the number of allowed calls: the last one is the answer
             limits=Limits(steps=steps + 1, calls=calls if cap else None),

@@ -52,7 +52,7 @@ def recording_identity(task: Task) -> Any:
     encoder.
     """
     parts = [part for turn in task.turns for message in turn.messages for part in message.parts]
-    reference = task.reference if isinstance(task.reference, Mapping) else {}
+    reference = task.data if isinstance(task.data, Mapping) else {}
     pictures = [part.sha256 for part in parts if isinstance(part, Image)]
     return [pictures, *(reference.get(key) for key in ("images", "files", "repository"))]
 

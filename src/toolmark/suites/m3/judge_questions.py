@@ -123,7 +123,7 @@ def episode_material(task: Task, trajectory: Trajectory) -> Mapping[str, Any]:
 
 
 def _grounding_material(task: Task, trajectory: Trajectory) -> Mapping[str, Any]:
-    return {"reference": task.reference["steps"], "steps": executed_steps(trajectory)}
+    return {"reference": task.data["steps"], "steps": executed_steps(trajectory)}
 
 
 def _stepwise_material(task: Task, trajectory: Trajectory) -> Mapping[str, Any]:
@@ -133,7 +133,7 @@ def _stepwise_material(task: Task, trajectory: Trajectory) -> Mapping[str, Any]:
 
 def _reference_calls(task: Task) -> list[Any]:
     """Return the calls of each step of the reference; steps without calls are left out."""
-    return [step["calls"] for step in task.reference["steps"] if step["calls"]]
+    return [step["calls"] for step in task.data["steps"] if step["calls"]]
 
 
 GROUNDING_PART = "information_grounding"

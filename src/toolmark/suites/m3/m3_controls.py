@@ -22,7 +22,7 @@ def make_oracle(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     """
     if options:
         raise UsageError("control/oracle takes no options here")
-    return _make_script("control/oracle", reference_calls(task), task.reference["answer"])
+    return _make_script("control/oracle", reference_calls(task), task.data["answer"])
 
 
 def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
@@ -34,7 +34,7 @@ def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     kind = options.get("class", "")
     if kind not in FAULT_CLASSES:
         raise UsageError(f"no fault class {kind!r}{suggest_names(kind, FAULT_CLASSES)}")
-    steps, answer = reference_calls(task), task.reference["answer"]
+    steps, answer = reference_calls(task), task.data["answer"]
     rng = seeds.make_rng(task.seed, task.id, repeat, f"faulty {kind}")
     if rng.random() < parse_error_rate(options.get("rate", "0.2")):
         steps, answer = FAULT_CLASSES[kind](rng, steps, answer)
@@ -48,7 +48,7 @@ def reference_calls(task: Task) -> Steps:
             Call(name=call["name"], arguments=json.dumps(call["arguments"], ensure_ascii=False))
             for call in step["calls"]
         ]
-        for step in task.reference["steps"]
+        for step in task.data["steps"]
     ]
 
 

@@ -78,11 +78,11 @@ def score_episode(
     reference without calls if the task has no final state or answer to check: any episode would
     satisfy it.
     """
-    if not task.reference["steps"] and not _has_result_check(task):
+    if not task.data["steps"] and not _has_result_check(task):
         raise DataError(f"task {task.id!r}: {published_tasks.EMPTY_REFERENCE}")
     offered = trajectory.tools or task.tools
     executed = executed_calls(trajectory, offered)
-    truth = task.reference["steps"]
+    truth = task.data["steps"]
     failed = [i for i, call_outcome in enumerate(executed.outcomes) if call_outcome != "success"]
     faults = list(_result_faults(task, trajectory))
     verdicts: dict[str, Verdict] = {}
@@ -130,7 +130,7 @@ def parse_arguments(arguments: str) -> Any:
 
 def _result_faults(task: Task, trajectory: Trajectory) -> Iterator[Label]:
     """Yield the faults of the final state, then of the answer."""
-    reference = task.reference
+    reference = task.data
     if not _has_result_check(task):
         return
     for difference in workspace_state.find_differences(
@@ -147,7 +147,7 @@ def _result_faults(task: Task, trajectory: Trajectory) -> Iterator[Label]:
 
 
 def _has_result_check(task: Task) -> bool:
-    return bool(task.reference.get("expected_state") or task.reference.get("answers"))
+    return bool(task.data.get("expected_state") or task.data.get("answers"))
 
 
 def _make_label(cause: Cause, suite_cause: str, evidence: str) -> Label:
@@ -219,7 +219,7 @@ def score_missing_prediction(task: Task, attempt: Attempt) -> dict[str, Verdict]
     if attempt.failure.cause != NO_PREDICTION.cause:
         return {}
     found = alignment.align_trajectory(
-        task.reference["steps"], None, alignment.exact_similarity(), rule="fair"
+        task.data["steps"], None, alignment.exact_similarity(), rule="fair"
     )
     parts = {name: float(found[name]) for name in ALIGNMENT_MEASURES}
     parts |= {"avg6": 0.0, "alignment": 0.0, MISSING_PART: 1.0}
@@ -257,7 +257,7 @@ def _verdict_labels(
         cause, why = _ENDING_LABELS[trajectory.ending]
         yield _make_label(cause, trajectory.ending, why)
     yield from faults
-    yield from _missing_call_labels(task.reference["steps"], executed, found)
+    yield from _missing_call_labels(task.data["steps"], executed, found)
     flat = [call for step in executed.steps for call in step["calls"]]
     for call, call_outcome in zip(flat, executed.outcomes, strict=True):
         if call_outcome != "success":
@@ -316,12 +316,12 @@ def prepare_scoring(run: Run) -> ScoreFunction:
     wanted: dict[str, dict[str, None]] = {}
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
-        name = task.reference["similarity"]
+        name = task.data["similarity"]
         if name == EXACT_SIMILARITY:
             continue
         offered = trajectory.tools or task.tools
         texts = wanted.setdefault(name, {})
-        for step in (*task.reference["steps"], *executed_calls(trajectory, offered).steps):
+        for step in (*task.data["steps"], *executed_calls(trajectory, offered).steps):
             texts.update(dict.fromkeys(alignment.step_call_texts(step, offered)))
     rows = {}
     for name, texts_to_encode in wanted.items():
@@ -363,7 +363,7 @@ def _score_with_judgements(
 def _score_with_encoder(
     rows: Mapping[str, Mapping[str, NDArray[Any]]], task: Task, trajectory: Trajectory
 ) -> dict[str, Verdict]:
-    found = rows.get(task.reference["similarity"])
+    found = rows.get(task.data["similarity"])
     if found is None:
         return score_episode(task, trajectory)
 

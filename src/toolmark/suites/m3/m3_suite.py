@@ -132,7 +132,7 @@ def _load_tasks(parameters: M3Parameters, store: MediaStore) -> tuple[list[Task]
                 entry, question, folder, store, similarity=parameters.similarity
             )
         )
-    n_without_picture = sum("missing" in task.reference for task in made)
+    n_without_picture = sum("missing" in task.data for task in made)
     if n_without_picture:
         notes.append(
             f"{n_without_picture} tasks lack their picture below {folder} and will not be run"

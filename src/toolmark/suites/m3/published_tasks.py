@@ -155,7 +155,7 @@ def make_task(
 ) -> Task:
     """Make the task of a reference trajectory; its picture is read from the folder.
 
-    A missing picture is named in `reference["missing"]`, and the task is not run. Raises DataError
+    A missing picture is named in `data.missing`, and the task is not run. Raises DataError
     for a picture that cannot be read, or whose name leads out of the folder.
     """
     steps = plain_steps(entry.steps)
@@ -186,7 +186,7 @@ def make_task(
         suite=suite,
         category=task_kind(entry.id) or entry.type,
         turns=(Turn(messages=(Message(role="user", parts=tuple(parts)),)),),
-        reference=reference,
+        data=reference,
         axes=hop_axes(steps),
         limits=LIMITS,
     )
@@ -223,8 +223,8 @@ def _leaves_folder(name: str) -> bool:
 def reference_notes(tasks: Iterable[Task]) -> list[str]:
     """Return notes on references without calls and on references with one step."""
     listed = list(tasks)
-    empty = [task.id for task in listed if not task.reference["steps"]]
-    sizes = [len(task.reference["steps"]) for task in listed if task.reference["steps"]]
+    empty = [task.id for task in listed if not task.data["steps"]]
+    sizes = [len(task.data["steps"]) for task in listed if task.data["steps"]]
     lines = []
     if empty:
         lines.append(
@@ -262,7 +262,7 @@ def unplayable_reason(task: Task) -> str:
     A task without its picture, or with a reference without calls, is not playable. A task without a
     reference is playable: authors of references play such tasks.
     """
-    reference = task.reference if isinstance(task.reference, Mapping) else {}
+    reference = task.data if isinstance(task.data, Mapping) else {}
     if not reference.get("steps", True):
         return EMPTY_REFERENCE
     missing = reference.get("missing")

@@ -101,7 +101,7 @@ class SpeechTaskMaker(Record, frozen=True, kw_only=True):
         turns: Sequence[Utterance | None] | None,
         whitelists: Sequence[Mapping[str, Any]],
     ) -> Task:
-        reference = {**task.reference, "whitelist": list(whitelists)}
+        reference = {**task.data, "whitelist": list(whitelists)}
         user_messages: list[Message | None] = [None] * len(task.turns)
         if turns is not None:
             recogniser = task.axes.get("recogniser", "")
@@ -116,7 +116,7 @@ class SpeechTaskMaker(Record, frozen=True, kw_only=True):
                 _utterance_record(utterance, recogniser) if utterance else {} for utterance in turns
             ]
             reference["speech"] = {"turns": records} | ({"failed": failed} if failed else {})
-        seeded = replace(task, reference=reference, seed=self.recipe.seed)
+        seeded = replace(task, data=reference, seed=self.recipe.seed)
         return self.add_system_prompt(speech_items.replace_user_messages(seeded, user_messages))
 
     def add_system_prompt(self, task: Task) -> Task:
@@ -151,7 +151,7 @@ def _make_jobs(
     """Yield the utterances of a task; None for a turn in which the user says nothing."""
     truth = speech_items.expected_by_turn(task)
     tools = task.tools
-    for turn, written in enumerate(task.reference["written"]):
+    for turn, written in enumerate(task.data["written"]):
         tools += task.turns[turn].tools
         if not written.strip():
             yield None
@@ -169,8 +169,8 @@ def _make_jobs(
 
 def _turn_whitelists(task: Task) -> list[dict[str, Any]]:
     """Return the whitelist of each turn; where no call is due the user reveals nothing."""
-    written = task.reference["written"]
-    if task.reference["bfcl"] is None:
+    written = task.data["written"]
+    if task.data["bfcl"] is None:
         return [{} for _ in written]
     if speech_items.is_multi_turn(task):
         return list(answer_whitelist.turn_whitelists(speech_items.original_task(task), written))
@@ -211,7 +211,7 @@ def _snr(utterance: Utterance) -> dict[str, float]:
 
 def failure_reason(task: Task) -> str:
     """Return why a task could not be spoken when it was made, "" if it was."""
-    return str(task.reference.get("speech", {}).get("failed", ""))
+    return str(task.data.get("speech", {}).get("failed", ""))
 
 
 def effort_note(tasks: Iterable[Task]) -> str:
@@ -223,7 +223,7 @@ def effort_note(tasks: Iterable[Task]) -> str:
         bool(written.strip())
         for _, group in groupby(tasks, key=lambda task: (task.item, task.axes["condition"]))
         if (task := next(group)).axes["condition"] != TEXT
-        for written in task.reference["written"]
+        for written in task.data["written"]
     )
     return (
         f"{format_count(clips)} clips to be spoken, but for those that are stored" if clips else ""

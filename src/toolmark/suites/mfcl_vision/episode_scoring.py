@@ -65,7 +65,7 @@ class EpisodeCase(NamedTuple):
 
 def task_truth(task: Task) -> ItemTruth:
     """Return the reference of a task as an `ItemTruth`."""
-    return msgspec.convert(task.reference, ItemTruth)
+    return msgspec.convert(task.data, ItemTruth)
 
 
 def score_episode(

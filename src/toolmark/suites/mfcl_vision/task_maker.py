@@ -207,7 +207,7 @@ class PendingTasks:
             category=name.domain,
             turns=(prompts.make_first_turn(_blank_truth(variation).question, None),),
             tools=self.tools,
-            reference=msgspec.to_builtins(_blank_truth(variation)),
+            data=msgspec.to_builtins(_blank_truth(variation)),
             axes={"variation": variation, "domain": name.domain, "kind": name.kind},
             limits=LIMITS,
         )
@@ -250,7 +250,7 @@ class TaskMaker(Record, frozen=True, kw_only=True):
         return replace(
             task,
             turns=(prompts.make_first_turn(truth.question, part),),
-            reference=msgspec.to_builtins(truth),
+            data=msgspec.to_builtins(truth),
             axes={**task.axes, **axes},
             seed=self.seed,
         )

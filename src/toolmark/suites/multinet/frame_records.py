@@ -126,7 +126,7 @@ class Truth(Record, frozen=True, kw_only=True):
 
 def parse_truth(task: Task) -> Truth:
     """Return the Truth of a task."""
-    return msgspec.convert(task.reference, Truth)
+    return msgspec.convert(task.data, Truth)
 
 
 class Rows(Protocol):

@@ -84,7 +84,7 @@ class TaskList:
             category=frame.slices.get(_CATEGORY_SLICE.get(frame.family, ""), frame.family),
             turns=prompt_wording.build_turns(frame, form, with_pictures=self.with_pictures),
             tools=answer_tools.answer_tools(frame, functions) if form == "tool" else (),
-            reference=msgspec.to_builtins(self._build_truth(frame, form, functions)),
+            data=msgspec.to_builtins(self._build_truth(frame, form, functions)),
             axes=self._build_axes(frame, form),
             limits=Limits(single_reply=True),
             seed=self.seed,
@@ -136,7 +136,7 @@ class PictureMaker(Record, frozen=True, kw_only=True):
             images = [media.add_image(each.data, each.mime) for each in found]
         except DataError as error:
             failure = {"failed": _relative_to_root(str(error), self.root)}  # a field of Truth
-            return [replace(task, reference={**task.reference, **failure}) for task in tasks]
+            return [replace(task, data={**task.data, **failure}) for task in tasks]
         return [
             replace(task, turns=prompt_wording.insert_pictures(task.turns, images))
             for task in tasks

@@ -34,7 +34,7 @@ def task(*names: str) -> Task:
         "files": {"mine.txt": ""},
         "repository": [["first", {"a.txt": "one\n"}]],
     }
-    return Task(id="t", suite=m3_local_suite.SUITE_NAME, turns=(), reference=reference)
+    return Task(id="t", suite=m3_local_suite.SUITE_NAME, turns=(), data=reference)
 
 
 async def ask(environment: Any, name: str, /, **given: Any) -> tuple[str, bool]:

@@ -150,7 +150,7 @@ def make_task(
         suite=SUITE_NAME,
         category=family,
         turns=(Turn(messages=(message,)),),
-        reference=reference,
+        data=reference,
         axes=published_tasks.hop_axes(steps) | {"template": item.template},
         limits=LIMITS,
         seed=seed,
@@ -162,9 +162,9 @@ def make_task(
 
 def prepare_workspace(task: Task, workspace: Path) -> None:
     """Fill a fresh workspace with the task's files, and its repository with all commits."""
-    for name, content in task.reference["files"].items():
+    for name, content in task.data["files"].items():
         _write_file(workspace, name, base64.b64decode(content))
-    commits = task.reference["repository"]
+    commits = task.data["repository"]
     if not commits:
         return
     folder = workspace / server_configuration.REPOSITORY_FOLDER
