@@ -11,6 +11,7 @@ from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.models.scripted_model import parse_error_rate
 from toolmark.official_bfcl import (
     agentic_controls,
@@ -20,6 +21,7 @@ from toolmark.official_bfcl import (
     prompt_formats,
     tool_schemas,
 )
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.official_bfcl.foreign_literals import spell_value
 from toolmark.scoring import call_matching
 from toolmark.scoring.value_conversion import PYTHON_CONVERTER
@@ -95,14 +97,12 @@ def expected_calls(task: Task) -> ExpectedCalls:
     docs = tool_schemas.published_docs(task)
     if task.data is None:
         return [] if "irrelevance" in task.category else [(docs[0]["name"], {})]
+    truths = read_task_data(task, BfclTaskData).truth
     category = prompt_formats.original_task(task).category
     if "multiple" not in category and "parallel" not in category:
-        return [_solve_arguments(docs[0], task.data["truth"][0], category)]
+        return [_solve_arguments(docs[0], truths[0], category)]
     by_name = {doc["name"]: doc for doc in reversed(docs)}
-    return [
-        _solve_arguments(by_name[next(iter(truth))], truth, category)
-        for truth in task.data["truth"]
-    ]
+    return [_solve_arguments(by_name[next(iter(truth))], truth, category) for truth in truths]
 
 
 def _solve_arguments(
@@ -257,7 +257,7 @@ def _spoil_argument(
     """Return the calls with one argument spoilt so that they fail in the intended way."""
     if task.data is None:
         return None
-    truths = task.data["truth"]
+    truths = read_task_data(task, BfclTaskData).truth
     docs = {doc["name"]: doc for doc in reversed(tool_schemas.published_docs(task))}
     category = prompt_formats.original_task(task).category
     for index, (name, arguments) in reversed(list(enumerate(calls))):
