@@ -48,7 +48,7 @@ class ItemHeader(NamedTuple):
 
 
 class RenderedPicture(NamedTuple):
-    """An item's picture as shown, with its reference."""
+    """An item's picture as shown, with its data."""
 
     data: bytes
     mime: str
@@ -257,7 +257,7 @@ class TaskMaker(Record, frozen=True, kw_only=True):
 
 
 def _blank_truth(variation: str) -> ItemTruth:
-    """Return the reference of an item that is not made."""
+    """Return the data of an item that is not made."""
     return ItemTruth(answers=(), question=QuestionParts(request=""), variation=variation)
 
 

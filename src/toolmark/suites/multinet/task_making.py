@@ -21,6 +21,7 @@ from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Limits, Record, Task, Tool
+from toolmark.core.task_data import read_task_data
 from toolmark.suites.multinet import answer_tools, multinet_families, prompt_wording
 from toolmark.suites.multinet.frame_records import (
     Choice,
@@ -31,7 +32,6 @@ from toolmark.suites.multinet.frame_records import (
     FunctionCalls,
     Rows,
     Truth,
-    parse_truth,
 )
 
 ALL_FORMS: tuple[Form, ...] = ("text", "tool")
@@ -135,8 +135,8 @@ class PictureMaker(Record, frozen=True, kw_only=True):
             media = MediaStore(Path(self.home))
             images = [media.add_image(each.data, each.mime) for each in found]
         except DataError as error:
-            failure = {"failed": _relative_to_root(str(error), self.root)}  # a field of Truth
-            return [replace(task, data={**task.data, **failure}) for task in tasks]
+            reason = _relative_to_root(str(error), self.root)
+            return [_fail_task(task, reason) for task in tasks]
         return [
             replace(task, turns=prompt_wording.insert_pictures(task.turns, images))
             for task in tasks
@@ -145,6 +145,11 @@ class PictureMaker(Record, frozen=True, kw_only=True):
     def draft(self, task: Task) -> Task:
         """Return one finished task."""
         return self.item((task,))[0]
+
+
+def _fail_task(task: Task, reason: str) -> Task:
+    truth = replace(read_task_data(task, Truth), failed=reason)
+    return replace(task, data=msgspec.to_builtins(truth))
 
 
 def _relative_to_root(text: str, root: str) -> str:
@@ -157,7 +162,7 @@ def _relative_to_root(text: str, root: str) -> str:
 
 def picture_failure(task: Task) -> str:
     """Return why a task's pictures are not available, "" if they are."""
-    return parse_truth(task).failed
+    return read_task_data(task, Truth).failed
 
 
 def describe_picture_work(tasks: Iterable[Task]) -> str:
