@@ -233,5 +233,6 @@ def _asked(index: int) -> Task:
     return Task(
         id=f"0000{index:04}", item=f"0000{index:04}", suite="shelves", category="prices",
         turns=(Turn(messages=(Message(role="user", parts=(Text(told),)),)),),
-        data={"steps": [], "servers": (), "images": (name,), "similarity": "exact"},
+        data={"steps": [], "servers": (), "images": (name,), "answer": "",
+              "similarity": "exact"},
     )  # fmt: skip

@@ -253,7 +253,7 @@ class Unasked(Model):
 
 
 def test_a_reference_without_steps_is_not_asked_about() -> None:
-    bare = replace(endpoints.task(0), data={"steps": [{"calls": []}]})
+    bare = replace(endpoints.task(0), data=endpoints.task(0).data | {"steps": [{"calls": []}]})
 
     async def ask() -> Judgement:
         return await judge_questions.make_asker()(Unasked(), "steps", bare, endpoints.trajectory(0))

@@ -97,7 +97,7 @@ def test_calls_that_were_never_executed_are_no_calls() -> None:
 
 
 def test_state_and_answer_decide_where_they_are_wanted() -> None:
-    wanted = task(expects={"a.txt": {"text": "hello"}}, answers=["forty-two"])
+    wanted = task(expected_state={"a.txt": {"text": "hello"}}, answers=["forty-two"])
     state = {"a.txt": {"text": "hello"}}
     free = played((call("b/put", z=0),), answer="It is FORTY-TWO.", state=state)
     found = m3_scoring.score_episode(wanted, free)["official"]
@@ -112,7 +112,7 @@ def test_state_and_answer_decide_where_they_are_wanted() -> None:
 
 
 def test_what_decides_is_the_primary_cause() -> None:
-    wanted = task(expects={"a.txt": {"text": "hello"}}, answers=["forty-two"])
+    wanted = task(expected_state={"a.txt": {"text": "hello"}}, answers=["forty-two"])
     assert causes(wanted, played(answer="forty-two", state={}))[0] == "state"
     assert causes(wanted, played(state={"a.txt": {"text": "hello"}}))[0] == "no_answer"
     assert causes(wanted, played(ending="steps", state={}))[0] == "over_limit", "why it ended"

@@ -127,8 +127,8 @@ def make_tasks(
         "kind": irrelevant_kind(size),
     }
     turn = Turn(messages=_make_messages(target, given))
-    graph = Graph(target=target, nodes=nodes, known_values=given)
-    data = msgspec.to_builtins(GraphTaskData(graph))
+    stored = GraphTaskData(Graph(target=target, nodes=nodes, known_values=given))
+    data = msgspec.to_builtins(stored)
     calls = 2 * size.core
     steps = calls if cap else 2 * size.n_functions
     for variant in variants:
