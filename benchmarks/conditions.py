@@ -177,7 +177,7 @@ def answered(suite: Suite, ids: Sequence[str]) -> Columns:
 
 def turn(task: Task) -> dict[str, Any]:
     """Return the record of a task's only utterance."""
-    [found] = task.reference["speech"]["turns"]
+    [found] = task.data["speech"]["turns"]
     return dict(found)
 
 

@@ -80,14 +80,14 @@ def answers(fault: str) -> list[tuple[Any, int, list[Any], list[Any], list[Any]]
     for task in tm.load("bfcl", category=("single_turn",)):
         row = rows[task.category]
         rows[task.category] += 1
-        if task.reference is None:
+        if task.data is None:
             continue
         calls = bfcl_controls.expected_calls(task)
         broken = bfcl_controls.FAULT_MAKERS[fault](task, calls) if fault else None
         if broken is not None:
             calls = [(call.name, json.loads(call.arguments)) for call in broken]
         made.append(
-            (task.category, row, tool_schemas.published_docs(task), task.reference["truth"], calls)
+            (task.category, row, tool_schemas.published_docs(task), task.data["truth"], calls)
         )
     return made
 

@@ -439,10 +439,10 @@ class Told(Control):
     name = "told"
 
     def bind(self, task: Task, repeat: int, /) -> ReplyFunction:
-        replies = [Reply(calls=(Call(name="add", arguments=json.dumps({"of": [task.reference]})),))]
+        replies = [Reply(calls=(Call(name="add", arguments=json.dumps({"of": [task.data]})),))]
 
         async def play(request: Request, /) -> Reply:
-            return replies.pop() if replies else Reply(text=str(task.reference))
+            return replies.pop() if replies else Reply(text=str(task.data))
 
         return play
 

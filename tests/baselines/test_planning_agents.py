@@ -20,8 +20,8 @@ from toolmark.suites.funcbench.funcbench_suite import SCORER
 
 
 def outcome(task: Task, model: Model) -> tuple[bool, float]:
-    blind = msgspec.structs.replace(task, reference=None, axes={}, seed=0)
-    assert blind.reference is None
+    blind = msgspec.structs.replace(task, data=None, axes={}, seed=0)
+    assert blind.data is None
     trajectory = asyncio.run(
         run_tool_loop(blind, model, NATIVE_FORMAT, FunctionGraphEnvironment(task), Sampling())
     )

@@ -41,7 +41,7 @@ def _folder(path: Path) -> None:
 def _deep(path: Path) -> None:
     """Nest a field that readers keep as it is, in the first record."""
     first, _, rest = path.read_bytes().partition(b"\n")
-    deep = b'{"reference":' + b"[" * DEEP + b"]" * DEEP + b","
+    deep = b'{"data":' + b"[" * DEEP + b"]" * DEEP + b","
     path.write_bytes(deep + (first + b"\n" + rest).lstrip()[1:])
 
 

@@ -259,7 +259,7 @@ def test_make_writes_tasks_that_run_asks(toolmark: Command) -> None:
     assert "## Sensitive words" in Path("made/README.md").read_text()
     lines = Path("made/tasks.jsonl").read_bytes().splitlines()
     assert len(lines) == 6
-    graph = msgspec.json.decode(lines[0])["reference"]["graph"]
+    graph = msgspec.json.decode(lines[0])["data"]["graph"]
     assert {"target", "nodes", "known_values"} <= graph.keys()
     said = toolmark(
         "run", "funcbench", "-m", "control/oracle", "--tasks", "made/tasks.jsonl", "--json"

@@ -116,7 +116,7 @@ def test_a_recording_is_printed_by_its_length_file_and_words(make_run: Maker, kn
     audio = Audio(sha256=sha, mime="audio/wav", size_bytes=1000)
     turn = {"said": "um book it", "seconds": 6.12, "audio": {"sha256": sha}}
     speech = {"speech": {"turns": [turn]}} if known else None
-    task = replace(next(run.tasks()), reference=speech)
+    task = replace(next(run.tasks()), data=speech)
     [trajectory] = run.trajectories()
     step = replace(trajectory.steps[0], new_messages=(Message(role="user", parts=(audio,)),))
     played = replace(trajectory, steps=(step,))

@@ -51,8 +51,8 @@ def serving(*words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 def calls(played: Task) -> list[Call]:
     """Make a right call, a silently wrong one, and one of each error."""
-    given = played.reference["graph"]["known_values"]
-    nodes = played.reference["graph"]["nodes"]
+    given = played.data["graph"]["known_values"]
+    nodes = played.data["graph"]["nodes"]
     first = next(x for x in nodes if {i["source"] for i in x["inputs"]} <= given.keys())
     right = {i["parameter"]: given[i["source"]] for i in first["inputs"]}
     name = first["function"]

@@ -125,7 +125,7 @@ def test_a_run_tells_what_it_drew_from_and_what_it_did_not_use(
     run = tm.open_run(next((tmp_path / "runs").iterdir()))
     assert any("corrupt.wav" in note for note in run.info.notes["data"])
     assert len(run.info.hashes["noises"]) == 64
-    turns = [task.reference["speech"]["turns"][0] for task in run.tasks()]
+    turns = [task.data["speech"]["turns"][0] for task in run.tasks()]
     noise, reverb = (turn["timeline"][0]["detail"] for turn in turns)
     assert noise["noise"].startswith("file:") and reverb["room"].startswith("file:hall_rir_1/")
     # moved, the same content makes the same task, and nothing anew
@@ -157,7 +157,7 @@ def _make(toolmark: Command, mind: Mind, *more: str) -> list[dict[str, object]]:
                     *more)  # fmt: skip
     assert said.code == 0, said.err
     path = max(Path("runs").iterdir(), key=lambda path: path.stat().st_mtime_ns)
-    return [task.reference["speech"]["turns"][0] for task in tm.open_run(path).tasks()]
+    return [task.data["speech"]["turns"][0] for task in tm.open_run(path).tasks()]
 
 
 def test_a_models_wording_is_taken_where_every_value_survives(
@@ -335,7 +335,7 @@ def test_the_rest_is_made_where_that_is_asked_for(
                      "-T", "engines=flite,festival")  # fmt: skip
     assert found.code == 0 and "festvox-kallpc16k" in found.err
     run = tm.open_run(next((tmp_path / "runs").iterdir()))
-    assert [t.reference["speech"]["turns"][0]["voice"]["engine"] for t in run.tasks()] == ["flite"]
+    assert [t.data["speech"]["turns"][0]["voice"]["engine"] for t in run.tasks()] == ["flite"]
     assert any("festival is not installed" in note for note in run.info.notes["data"])
     found = toolmark("perturb", "speech", TEXT, "--missing", "skip", "--engines", "flite,festival",
                      "--condition", "clean")  # fmt: skip
@@ -360,7 +360,7 @@ def test_a_dry_run_tells_the_prompt_and_the_clips_and_makes_none(
     prompt = speech_task_maker.system_prompt(hears)  # type: ignore[arg-type]
     assert (f"The system prompt as sent:\n{prompt}" in said.out) == bool(prompt)
     control = [t for t in tm.load("mfcl-speech", seed=1, **knobs) if t.axes["condition"] == "text"]
-    turns = sum(bool(written) for task in control for written in task.reference["written"])
+    turns = sum(bool(written) for task in control for written in task.data["written"])
     assert f"{2 * turns} clips to be spoken" in said.out, "clean and noisy"
     words += ["--seed", "1", "--dry-run"]
     said = toolmark("run", "mfcl-transcripts", "-m", "control/null", *words)

@@ -9,9 +9,10 @@ import pytest
 from tests.studio.test_review_commands import Command, toolmark  # noqa: F401 - a fixture
 from tests.studio.vision_tuning import tuned_items
 
+from toolmark.core.task_data import read_task_data
 from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
 from toolmark.suites.mfcl_vision import item_folder
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
+from toolmark.suites.mfcl_vision.item_records import ItemTruth
 
 BENCH = "tests.studio.vision_tuning.tuned_items"
 
@@ -53,7 +54,7 @@ def test_generated_items_get_further_hops(tmp_path: Path, toolmark: Command) -> 
     )  # fmt: skip
     assert code == 0, err
     first, second = TuningFolder(out).items["g00000"].versions
-    assert [len(task_truth(v.task).hops) for v in (first, second)] == [1, 2]
+    assert [len(read_task_data(v.task, ItemTruth).hops) for v in (first, second)] == [1, 2]
     assert first.task.axes["kind"] == second.task.axes["kind"]
     (trial,) = TuningFolder(out).items["g00000"].attempts("control/oracle", 1)
     assert trial.outcome == "solved"  # of the same world: its pages are searched

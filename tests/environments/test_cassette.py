@@ -403,7 +403,7 @@ def test_other_opening_messages_are_missing(tmp_path: Path) -> None:
     "other",
     [
         {"turns": (Turn(messages=(Message(role="user", parts=(Text("Paint"),)),)),)},
-        {"reference": {"files": {"a": "eA=="}}},
+        {"data": {"files": {"a": "eA=="}}},
         {"tools": TOOLS},
     ],
 )

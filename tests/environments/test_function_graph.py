@@ -46,7 +46,7 @@ TASK = Task(
     item="t",
     suite="funcbench",
     turns=(),
-    reference={"graph": {"target": "goal", "nodes": NODES, "known_values": {"one": 111}}},
+    data={"graph": {"target": "goal", "nodes": NODES, "known_values": {"one": 111}}},
     seed=3,
 )
 
@@ -95,7 +95,7 @@ def test_a_wrong_value_is_no_true_value_of_the_task() -> None:
 def test_a_wrong_value_differs_from_the_true_one_even_when_all_are_taken() -> None:
     given = {"one": 111} | {f"x{value}": value for value in range(100, 1000)}
     full = {"graph": {"target": "goal", "nodes": NODES, "known_values": given}}
-    task = msgspec.structs.replace(TASK, reference=full)
+    task = msgspec.structs.replace(TASK, data=full)
     found = values(*(("func_low", json.dumps({"one": n})) for n in range(112, 3000)), task=task)
     assert 500 not in found
     assert set(found) <= set(range(100, 1000))
@@ -175,20 +175,20 @@ def test_levels_are_the_earliest_rounds() -> None:
 
 def test_a_target_that_cannot_be_computed_has_no_levels() -> None:
     nothing = {"graph": {"target": "goal", "nodes": NODES, "known_values": {}}}
-    assert GraphIndex(read_graph(msgspec.structs.replace(TASK, reference=nothing))).levels() == []
+    assert GraphIndex(read_graph(msgspec.structs.replace(TASK, data=nothing))).levels() == []
     circle = json.loads(json.dumps(NODES))
     circle[1]["inputs"][0]["source"] = "func_top"
     looped = {"graph": {"target": "goal", "nodes": circle, "known_values": {"one": 111}}}
-    assert GraphIndex(read_graph(msgspec.structs.replace(TASK, reference=looped))).levels() == []
+    assert GraphIndex(read_graph(msgspec.structs.replace(TASK, data=looped))).levels() == []
 
 
 def test_a_graph_without_a_producer_of_the_target_is_a_data_error() -> None:
     lost = {"graph": {"target": "gaol", "nodes": NODES, "known_values": {}}}
     with pytest.raises(DataError, match="'gaol'"):
-        read_graph(msgspec.structs.replace(TASK, reference=lost))
+        read_graph(msgspec.structs.replace(TASK, data=lost))
 
 
-@pytest.mark.parametrize("reference", [None, {}, {"graph": {"target": "x"}}, {"graph": 3}])
-def test_a_task_without_a_graph_is_a_data_error(reference: Any) -> None:
-    with pytest.raises(DataError, match="task t: no readable"):
-        FunctionGraphEnvironment(msgspec.structs.replace(TASK, reference=reference))
+@pytest.mark.parametrize("data", [None, {}, {"graph": {"target": "x"}}, {"graph": 3}])
+def test_a_task_without_a_graph_is_a_data_error(data: Any) -> None:
+    with pytest.raises(DataError, match="task t: its data cannot be read"):
+        FunctionGraphEnvironment(msgspec.structs.replace(TASK, data=data))

@@ -83,7 +83,7 @@ def _scrapped(old: str, scraps: tuple[str, ...], rng: Random) -> str:
 
 def written(made: Calls, task: Task, rng: Random) -> Calls:
     """Write an accepted value anew, in one of the forms its language has for it."""
-    wanted = next(iter(task.reference["truth"][0].values()))
+    wanted = next(iter(task.data["truth"][0].values()))
     _, given = _pick(made, rng)
     if wanted:
         key = seeds.draw_one(rng, list(wanted))
@@ -203,7 +203,7 @@ def _mapping(old: dict[Any, Any], rng: Random) -> Any:
 
 def option(made: Calls, task: Task, rng: Random) -> Calls:
     """Set a parameter to one of its published options, as it is written there."""
-    truth = seeds.draw_one(rng, task.reference["truth"])
+    truth = seeds.draw_one(rng, task.data["truth"])
     wanted = next(iter(truth.values()))
     _, given = _pick(made, rng)
     if wanted:

@@ -84,7 +84,7 @@ def said(suite: Suite, form: str, task: Task, calls: Sequence[Call]) -> Result:
 def turns(form: str, task: Task, kind: int) -> Result:
     """Replay the truth, one step per turn; some turns lack a call, repeat one, or go astray."""
     found: list[list[Any]] = []
-    for number, texts in enumerate(task.reference["truth"]):
+    for number, texts in enumerate(task.data["truth"]):
         texts = list(texts)
         if number == kind % 3 and kind < 9:
             texts = [texts[1:], texts * 2, [*texts, "ls()"], []][kind % 4]
@@ -102,7 +102,7 @@ def step(form: str, texts: Sequence[str]) -> Any:
 
 def spoken(form: str, task: Task, kind: int) -> Result:
     """Call something, then answer; some answers are wrong, only hinted at, or missing."""
-    truth = task.reference["truth"][0] if task.reference else "noted"
+    truth = task.data["truth"][0] if task.data else "noted"
     answer = truth if kind > 8 else ["I do not know", truth[1:], f"x{truth}", ""][kind % 4]
     called = step(form, ["core_memory_retrieve_all()"])
     last = json.dumps({"answer": answer, "context": "found"}) if answer else ""

@@ -96,7 +96,7 @@ ARGUMENTS = ("{}", '{"a": 1}', "", "{", "[1]", "null", '{"text": "%s"}', "%s", '
 
 def step(task: Task, tool_format: str, rng: Random, turn: int) -> Step:
     """Return a reply with or without an answer in it."""
-    others = ("Paris", "42", *task.reference["truth"], *task.reference["truth"])
+    others = ("Paris", "42", *task.data["truth"], *task.data["truth"])
     said = seeds.draw_one(rng, others)
     if tool_format == "native" and seeds.draw_below(rng, 3) == 0:
         form = seeds.draw_one(rng, ARGUMENTS)
@@ -135,7 +135,7 @@ def test_verdicts_are_the_official_ones(agentically: Ask, tasks: list[Task]) -> 
     scored = [task for task in tasks if task.kind == "scored"]
     episodes = [(task, played(task, i)) for task in scored for i in range(EACH)]
     theirs = agentically(
-        [["judge", t.tool_format, stored(t), task.reference["truth"]] for task, t in episodes]
+        [["judge", t.tool_format, stored(t), task.data["truth"]] for task, t in episodes]
     )
     differ = []
     kinds: Counter[str] = Counter()
@@ -144,7 +144,7 @@ def test_verdicts_are_the_official_ones(agentically: Ask, tasks: list[Task]) -> 
         ours = "" if verdict.outcome == "correct" else verdict.labels[0].suite_cause
         kinds[native or "correct"] += 1
         if (ours == "", ours) != (valid, native):
-            differ.append((task.reference["truth"], stored(trajectory), ours, native))
+            differ.append((task.data["truth"], stored(trajectory), ours, native))
     print(f"agentic: {len(episodes)} mutated episodes compared: {dict(kinds)}")
     assert not differ, differ[:5]
     assert len(episodes) >= 2000

@@ -47,7 +47,7 @@ def answered(tasks: list[Task]) -> list[tuple[Task, int]]:
     rows: Counter[str] = Counter()
     found = []
     for task in tasks:
-        if task.reference is not None:
+        if task.data is not None:
             found.append((task, rows[task.category]))
         rows[task.category] += 1
     return found
@@ -58,7 +58,7 @@ def ours(task: Task, made: list[tuple[str, dict[Any, Any]]]) -> list[Any]:
     kinds = fair_rule.VALUE_KINDS.get(task.category, PYTHON_CONVERTER)
     try:
         fault = call_matching.check_calls(
-            docs, made, task.reference["truth"], task.category, converter=kinds
+            docs, made, task.data["truth"], task.category, converter=kinds
         )
     except OfficialCheckerError as error:
         return ["crash", str(error), []]

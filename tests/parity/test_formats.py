@@ -49,8 +49,8 @@ def test_docs_of_every_single_turn_entry_are_written_as_officially(official_form
     for index, category in enumerate(official_data.CATEGORIES):
         tasks, _ = official_data.read_tasks(official_data.fetch_wheel(), (category,))
         published = [
-            task.reference["docs"]
-            if "docs" in (task.reference or {})
+            task.data["docs"]
+            if "docs" in (task.data or {})
             else [
                 {**tool_document(tool), "description": tool.source["description"]}
                 for tool in task.tools

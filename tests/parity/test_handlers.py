@@ -241,7 +241,7 @@ def test_agentic_rows_are_judged_as_their_handlers_judge_them(
     jobs: list[Job] = []
     for at, entry in enumerate(models):
         task = tasks[FOUND][at % len(tasks[FOUND])]
-        truth = task.reference["truth"]
+        truth = task.data["truth"]
         calls: Calls = [("core_memory_add", {"key": "k", "value": truth[0]})]
         for last in (*shapes(calls), *shapes([]), truth[0], f"```json\n{truth[0]}"):
             for result in ([[last]], [[f"{truth[0]}.", last]], [[WORDS, last]]):

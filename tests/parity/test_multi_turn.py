@@ -156,8 +156,8 @@ def foreign(others: Sequence[Played], rng: Random) -> Made | None:
 
 def sharing(task: Task, rng: Random) -> Made | None:
     """Return a call that reaches padding records or a default argument, or draws a number."""
-    classes = task.reference["classes"]
-    token = task.reference["config"].get("TravelAPI", {}).get("access_token")
+    classes = task.data["classes"]
+    token = task.data["config"].get("TravelAPI", {}).get("access_token")
     padding = truth_replay.load_simulators().padding
     card = seeds.draw_one(rng, list(padding["credit_card_list"]))
     booking = seeds.draw_one(rng, list(padding["booking_record"]))
@@ -351,7 +351,7 @@ def test_tools_are_the_official_docs_with_their_hints(tasks: list[tuple[Task, in
         late = [tool for turn in task.turns for tool in turn.tools]
         names = {tool.name for tool in (*task.tools, *late)}
         kinds = simulators.load_simulators(official_data.fetch_wheel()).classes
-        methods = {m for name in task.reference["classes"] for m in kinds[name].methods}
+        methods = {m for name in task.data["classes"] for m in kinds[name].methods}
         assert names == methods
         assert not any("Python 3" in tool.description for tool in late)
         assert all("Python 3" in tool.description for tool in task.tools)
@@ -362,6 +362,6 @@ def test_truths_call_known_methods_with_literals(tasks: list[tuple[Task, int]]) 
         executable_calls.parse_literal_call(call.strip())[0]
         in truth_replay.TruthCheck(task).methods
         for task, _ in tasks
-        for turn in task.reference["truth"]
+        for turn in task.data["truth"]
         for call in turn
     )

@@ -87,7 +87,7 @@ def task(index: int) -> Task:
         category=category,
         turns=(Turn(messages=said),),
         tools=tools,
-        reference={"answer": 412 + index},
+        data={"answer": 412 + index},
         axes={"core": category.split()[1], "irrelevant": str(10 * (index % 4))},
     )
 
@@ -124,7 +124,7 @@ def trajectory(index: int, repeat: int, *, right: bool, long: int = 0) -> Trajec
 
 
 def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
-    right = trajectory.answer.startswith(f"bujxye = {task.reference['answer']}")
+    right = trajectory.answer.startswith(f"bujxye = {task.data['answer']}")
     if right:
         return {name: Verdict(outcome="correct", value=1.0) for name in ("official", "fair")}
     cause, native = CAUSES[int(task.id.split("-")[1]) % len(CAUSES)]

@@ -226,7 +226,7 @@ def test_the_first_field_that_differs_is_named_to_its_depth(make_run: Maker) -> 
     info = json.loads((b.path / "run.json").read_text()) | {"tasks_sha256": "1" * 64}
     (b.path / "run.json").write_text(json.dumps(info))
     (warning,) = compare_runs(a, Run(b.path)).warnings
-    assert warning.endswith("such as lab-0 (reference.answer)")
+    assert warning.endswith("such as lab-0 (data.answer)")
 
 
 def test_runs_that_differ_by_a_setting_are_named_by_it_alone(make_run: Maker) -> None:

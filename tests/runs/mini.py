@@ -52,7 +52,7 @@ class Sums:
             said = Message(role="user", parts=(Text(f"What is {i} + 1?"),))
             yield Task(
                 id=f"sum-{i}", item=f"sum-{i}", suite="mini", category="even" if i % 2 else "odd",
-                tools=(ADD,), turns=(Turn(messages=(said,)),), reference=i + 1,
+                tools=(ADD,), turns=(Turn(messages=(said,)),), data=i + 1,
                 limits=Limits(steps=5, calls=3),
             )  # fmt: skip
 
@@ -114,7 +114,7 @@ WRONG = Verdict(outcome="incorrect", value=0.0, labels=(Label(cause="wrong_answe
 def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     if trajectory.answer == "break the scorer":
         raise RuntimeError("the scorer broke")
-    if trajectory.answer == str(task.reference):
+    if trajectory.answer == str(task.data):
         return {"exact": Verdict(outcome="correct", value=1.0)}
     return {"exact": WRONG}
 

@@ -187,7 +187,7 @@ def test_a_server_that_hangs_ends_with_its_episode(tmp_path: Path) -> None:
     note = tmp_path / "pids"
     tasks = [
         Task(
-            id=name, item=name, suite="mini", reference={"servers": (name[0],)},
+            id=name, item=name, suite="mini", data={"servers": (name[0],)},
             turns=(Turn(messages=(Message(role="user", parts=(Text(name),)),)),),
         )
         for name in ("a/hang", "b/where")

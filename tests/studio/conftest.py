@@ -79,7 +79,7 @@ def task(index: int, media: MediaStore) -> Task:
                 Text(f"What do the drinks on shelf {index} cost?{odd}"), shown)),
         )),),
         tools=tuple(Tool(name=name) for name in ("ocr/read", "shop/search", "paint/crop")),
-        reference={"steps": steps, "answer": "Cola 2 €, lemonade 3 €.",
+        data={"steps": steps, "answer": "Cola 2 €, lemonade 3 €.",
                    "images": (f"shelf-{index}.png",)},
         axes={"hops": "multi"},
     )  # fmt: skip

@@ -239,7 +239,7 @@ def test_references_are_read_as_published_ones_are(run: Run, tmp_path: Path) -> 
     entries, twice = published_tasks.read_task_entries(tmp_path / "truth.json")
     assert [entry.id for entry in entries] == [f"0000{i:04}" for i in range(1, 5)]
     assert not twice
-    held = run.task("00000001").reference["steps"]
+    held = run.task("00000001").data["steps"]
     made = published_tasks.plain_steps(entries[0].steps)
     assert made == [
         {"calls": [{**call, "arguments": dict(sorted(call["arguments"].items()))}

@@ -157,7 +157,8 @@ AudioFormat: TypeAlias = Annotated[
 ]
 LogDir: TypeAlias = Annotated[Path, option("--log-dir", help="Parent of run folders.")]
 CacheDir: TypeAlias = Annotated[
-    Path | None, option("--cache", metavar="DIR", help="Store replies in this folder and ask nothing twice.")
+    Path | None,
+    option("--cache", metavar="DIR", help="Store replies in this folder and ask nothing twice."),
 ]
 Fresh: TypeAlias = Annotated[
     bool, option("--fresh", help="Start anew even where a run could be continued.")

@@ -105,7 +105,7 @@ def _label_text(label: Label, failure_names: Mapping[str, str]) -> str:
 
 def recordings_by_digest(task: Task) -> dict[str, Mapping[str, Any]]:
     """Return what is known of a task's recordings, by their digest: `said`, `seconds`."""
-    recorded = task.reference.get("speech") if isinstance(task.reference, Mapping) else None
+    recorded = task.data.get("speech") if isinstance(task.data, Mapping) else None
     turns = recorded.get("turns") if isinstance(recorded, Mapping) else None
     known = [turn for turn in turns or () if isinstance(turn, Mapping)]
     return {

@@ -19,6 +19,7 @@ from toolmark.core.files import atomic_file
 from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Attempt, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.environments.mcp import server_config
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.reports import table_format
@@ -38,6 +39,7 @@ from toolmark.suites.m3 import (
     published_tasks,
 )
 from toolmark.suites.m3.local import m3_local_suite, server_configuration
+from toolmark.suites.m3.m3_task_data import M3TaskData
 from toolmark.suites.m3.parameters import DEFAULT_ENCODER
 from toolmark.suites.m3.prediction_files import PredictionRows
 
@@ -173,13 +175,14 @@ def _write_episodes(path: Path, tasks: Iterable[Task], rows: PredictionRows) -> 
     try:
         for task in tasks:
             row = rows.rows_by_id.get(task.id)
-            if row is not None and task.reference["steps"]:
+            steps = read_task_data(task, M3TaskData).reference_steps
+            if row is not None and steps:
                 trajectories.append(
                     m3_prediction_layout.entry_to_trajectory(task, row.entry, media)
                 )
                 continue
             failure = m3_scoring.NO_PREDICTION
-            if not task.reference["steps"]:
+            if not steps:
                 failure = Failure(
                     stage="preparation", kind="preparation", message=published_tasks.EMPTY_REFERENCE
                 )

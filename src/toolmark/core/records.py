@@ -133,7 +133,7 @@ class Task(Record, frozen=True, kw_only=True):
     item: str = ""
     category: str = ""
     tools: tuple[Tool, ...] = ()
-    reference: Any = None
+    data: Any = None
     axes: dict[str, str] = {}
     limits: Limits = Limits()
     sampling: Sampling = Sampling()

@@ -1,4 +1,4 @@
-"""An environment of integer functions, described by the task's `reference.graph`.
+"""An environment of integer functions, described by the task's `data.graph`.
 
 Exact inputs give a function's true output. Any other well-formed inputs give a wrong
 three-digit value without an error, the same one every time (arXiv 2509.26553, section 3).
@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
-import msgspec
 from msgspec import Struct
 
 from toolmark.core import seeds
@@ -21,6 +20,7 @@ from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import DataError
 from toolmark.core.json_codec import InvalidJson, escape_surrogates, parse_json
 from toolmark.core.records import Call, Result, Task, Text, Tool
+from toolmark.core.task_data import read_task_data
 
 MIN_VALUE, MAX_VALUE = 100, 999
 FunctionKind: TypeAlias = Literal["core", "connected", "disconnected"]
@@ -50,7 +50,7 @@ class Node(Struct, frozen=True):
 
     function: str
     kind: FunctionKind
-    inputs: tuple[Input, ...]
+    inputs: list[Input]
     output: Output
 
 
@@ -61,8 +61,14 @@ class Graph(Struct, frozen=True):
     """
 
     target: str
-    nodes: tuple[Node, ...]
+    nodes: list[Node]
     known_values: dict[str, int]
+
+
+class GraphTaskData(Struct, frozen=True):
+    """What a task of this environment stores; environment and scorer use nothing else."""
+
+    graph: Graph
 
 
 class ArgumentFault(Struct, frozen=True):
@@ -130,10 +136,7 @@ class GraphIndex:
 
 def read_graph(task: Task) -> Graph:
     """Return the task's graph. Raises DataError where it has none that computes the target."""
-    try:
-        found = msgspec.convert(task.reference["graph"], Graph)
-    except (msgspec.ValidationError, KeyError, TypeError) as error:
-        raise DataError(f"task {task.id}: no readable reference.graph: {error}") from None
+    found = read_task_data(task, GraphTaskData).graph
     if not any(node.output.name == found.target for node in found.nodes):
         raise DataError(f"task {task.id}: no function computes the target {found.target!r}")
     return found

@@ -22,8 +22,8 @@ ReplayMode: TypeAlias = Literal["record", "replay", "auto"]
 
 
 def task_content(task: Task) -> Any:
-    """Return the parts of a task that an environment may depend on: turns, tools and reference."""
-    return msgspec.to_builtins((task.turns, task.tools, task.reference))
+    """Return the parts of a task that an environment may depend on: turns, tools and data."""
+    return msgspec.to_builtins((task.turns, task.tools, task.data))
 
 
 class RecordingFactory(DelegatingFactory):

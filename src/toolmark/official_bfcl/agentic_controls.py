@@ -9,7 +9,9 @@ from typing import Any
 from toolmark.core import seeds
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.environments.memory_environment import MAX_ARCHIVAL_CHARS
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.official_bfcl.multi_turn_tasks import ScriptedModel
 from toolmark.scoring import answer_matching
 
@@ -22,7 +24,7 @@ def make_oracle(task: Task) -> Model:
     return (
         NoteTaker(task)
         if task.kind == "setup"
-        else FixedAnswer(format_answer(task.reference["truth"]))
+        else FixedAnswer(format_answer(read_task_data(task, BfclTaskData).truth))
     )
 
 
@@ -134,12 +136,9 @@ def _make_wrong_type(task: Task) -> list[Reply]:
 
 def _make_wrong_value(task: Task) -> list[Reply] | None:
     """Answer something else; None where every other answer contains an accepted one."""
+    truth = read_task_data(task, BfclTaskData).truth
     texts = [format_answer([other]) for other in _WRONG_ANSWERS]
-    wrong = [
-        text
-        for text in texts
-        if not answer_matching.find_answer_official(text, task.reference["truth"])
-    ]
+    wrong = [text for text in texts if not answer_matching.find_answer_official(text, truth)]
     return [Reply(text=wrong[0])] if wrong else None
 
 

@@ -15,8 +15,10 @@ from typing import Any, TypeAlias
 
 from toolmark.core import json_codec
 from toolmark.core.records import Cause, Ending, Label, Step, Table, Task, Trajectory, Verdict
+from toolmark.core.task_data import read_task_data
 from toolmark.formats.parse import python_calls
 from toolmark.official_bfcl import prompt_formats
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.scoring import answer_matching
 
 WEB_CATEGORIES = ("web_search_base", "web_search_no_snippet")
@@ -53,8 +55,9 @@ _CAUSE_OF_ENDING: dict[Ending, Cause] = {
 
 def score_episode(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     """Judge one episode by both grading rules. Pure: it reads only the answers in the task."""
-    truth: list[str] = task.reference["truth"]
-    official_error, fair_error = _official_error(truth, trajectory), _fair_error(task, trajectory)
+    truth: list[str] = read_task_data(task, BfclTaskData).truth
+    official_error = _official_error(truth, trajectory)
+    fair_error = _fair_error(task, truth, trajectory)
     correction = _correction_name(official_error, fair_error)
     return {
         "official": _make_verdict(task, trajectory, official_error),
@@ -169,11 +172,10 @@ def _is_writable(value: Any) -> bool:
 # --- the fair rule ----------------------------------------------------------------------
 
 
-def _fair_error(task: Task, trajectory: Trajectory) -> str:
+def _fair_error(task: Task, truth: list[str], trajectory: Trajectory) -> str:
     """Return the error by the fair rule, "" for none."""
     if not _has_one_turn(trajectory):
         return INFERENCE_ERROR
-    truth: list[str] = task.reference["truth"]
     text = _final_text(trajectory)
     if not text.strip() or _is_unreadable_call(task, trajectory):
         return NO_LAST_MESSAGE
@@ -218,7 +220,7 @@ def _explain_failure(task: Task, trajectory: Trajectory, error_type: str) -> Cau
     """Return the cause of a failure, and the evidence."""
     if error_type == INFERENCE_ERROR:
         return "format", f"{len(trajectory.steps)} replies, not one turn of them"
-    truth: list[str] = task.reference["truth"]
+    truth: list[str] = read_task_data(task, BfclTaskData).truth
     if trajectory.ending in _CAUSE_OF_ENDING:
         return _CAUSE_OF_ENDING[
             trajectory.ending
@@ -300,7 +302,7 @@ def _quote(text: str) -> str:
 
 def episode_table(task: Task, trajectory: Trajectory) -> Table:
     """Return the accepted answers next to the given one, and where the model saw an answer."""
-    truth: list[str] = [] if task.reference is None else task.reference["truth"]
+    truth: list[str] = [] if task.data is None else read_task_data(task, BfclTaskData).truth
     text = _final_text(trajectory) if trajectory.steps else ""
     seen_where = _where_answer_was_seen(truth, trajectory) if trajectory.steps else ""
     rows = [

@@ -11,6 +11,7 @@ from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.models.scripted_model import parse_error_rate
 from toolmark.official_bfcl import (
     agentic_controls,
@@ -20,6 +21,7 @@ from toolmark.official_bfcl import (
     prompt_formats,
     tool_schemas,
 )
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.official_bfcl.foreign_literals import spell_value
 from toolmark.scoring import call_matching
 from toolmark.scoring.value_conversion import PYTHON_CONVERTER
@@ -93,16 +95,14 @@ ExpectedCalls = list[tuple[str, dict[str, Any]]]
 def expected_calls(task: Task) -> ExpectedCalls:
     """Return the calls that pass: none for irrelevance, any one for relevance."""
     docs = tool_schemas.published_docs(task)
-    if task.reference is None:
+    if task.data is None:
         return [] if "irrelevance" in task.category else [(docs[0]["name"], {})]
+    truths = read_task_data(task, BfclTaskData).truth
     category = prompt_formats.original_task(task).category
     if "multiple" not in category and "parallel" not in category:
-        return [_solve_arguments(docs[0], task.reference["truth"][0], category)]
+        return [_solve_arguments(docs[0], truths[0], category)]
     by_name = {doc["name"]: doc for doc in reversed(docs)}
-    return [
-        _solve_arguments(by_name[next(iter(truth))], truth, category)
-        for truth in task.reference["truth"]
-    ]
+    return [_solve_arguments(by_name[next(iter(truth))], truth, category) for truth in truths]
 
 
 def _solve_arguments(
@@ -163,7 +163,7 @@ def _build_value(option: Any) -> Any:
 
 
 def _make_unknown_tool(task: Task, calls: ExpectedCalls) -> list[Call] | None:
-    if task.reference is None:
+    if task.data is None:
         return None
     name, arguments = calls[-1]
     taken = {tool.name for tool in task.tools}
@@ -180,7 +180,7 @@ def _make_missing_argument(task: Task, calls: ExpectedCalls) -> list[Call] | Non
 
 
 def _make_unexpected_argument(task: Task, calls: ExpectedCalls) -> list[Call] | None:
-    if task.reference is None:
+    if task.data is None:
         return None
     name, arguments = calls[-1]
     extra = "unasked"
@@ -255,9 +255,9 @@ def _spoil_argument(
     kinds: tuple[str, ...],
 ) -> list[Call] | None:
     """Return the calls with one argument spoilt so that they fail in the intended way."""
-    if task.reference is None:
+    if task.data is None:
         return None
-    truths = task.reference["truth"]
+    truths = read_task_data(task, BfclTaskData).truth
     docs = {doc["name"]: doc for doc in reversed(tool_schemas.published_docs(task))}
     category = prompt_formats.original_task(task).category
     for index, (name, arguments) in reversed(list(enumerate(calls))):

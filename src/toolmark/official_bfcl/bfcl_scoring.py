@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from toolmark.core import json_codec
 from toolmark.core.records import Cause, Label, Task, Trajectory, Verdict
+from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import (
     agentic_scoring,
     fair_rule,
@@ -14,6 +15,7 @@ from toolmark.official_bfcl import (
     reply_decoding,
     tool_schemas,
 )
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.scoring import call_matching
 from toolmark.scoring.value_conversion import PYTHON_CONVERTER
 from toolmark.scoring.value_matching import OfficialCheckerError
@@ -66,12 +68,12 @@ def _official_fault(
     task: Task, decoded: reply_decoding.DecodedReply
 ) -> fault_labels.LabelledFault | None:
     """Return cause, official error type and evidence of a failure, None for success."""
-    if task.reference is None:
+    if task.data is None:
         return _judge_relevance(task, decoded)
     if decoded.error_type:
         return decoded.cause, decoded.error_type, decoded.reason
     category, docs = prompt_formats.original_task(task).category, tool_schemas.published_docs(task)
-    truth = task.reference["truth"]
+    truth = read_task_data(task, BfclTaskData).truth
     try:
         fault = call_matching.check_calls(
             docs,

@@ -14,6 +14,7 @@ from typing import Any
 
 from toolmark.core import json_codec
 from toolmark.core.records import Label, Task, Trajectory, Verdict
+from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import (
     errata,
     fault_labels,
@@ -21,6 +22,7 @@ from toolmark.official_bfcl import (
     reply_decoding,
     tool_schemas,
 )
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.scoring import call_matching
 from toolmark.scoring.java_collections import JAVA_COLLECTION_CONVERTER
 from toolmark.scoring.java_values import JAVA_CONVERTER
@@ -63,7 +65,7 @@ def judge_fairly(
     """
     if task.item in errata.set_aside():
         return None
-    if task.reference is None:
+    if task.data is None:
         return _judge_relevance(task, trajectory, decoded, official_fault)
     is_plain = (
         task.item not in errata.errata().amended and task.category not in tool_schemas.LANGUAGES
@@ -96,7 +98,7 @@ def _match_fairly(
     category, docs = prompt_formats.original_task(task).category, tool_schemas.published_docs(task)
     kinds = VALUE_KINDS.get(category, PYTHON_CONVERTER)
     alternative_kinds = _ALTERNATIVE_KINDS.get(category)
-    truth, corrections = task.reference["truth"], lossless.losses
+    truth, corrections = read_task_data(task, BfclTaskData).truth, lossless.losses
     if task.item in errata.errata().amended:
         truth, corrections = [_amend_truth(call) for call in truth], (*corrections, "amended")
     calls = lossless.calls

@@ -55,7 +55,7 @@ def add_format_labels(
         not failed
         or prompt_format is None
         or is_foreign
-        or task.reference is None
+        or task.data is None
         or not trajectory.steps
     ):
         return dict(verdicts)

@@ -39,6 +39,7 @@ from toolmark.official_bfcl import (
     tool_schemas,
     truth_replay,
 )
+from toolmark.official_bfcl.bfcl_task_data import MultiTurnTaskData
 from toolmark.official_bfcl.executable_calls import ExecutableCall
 
 CATEGORIES = (
@@ -130,11 +131,13 @@ def _make_task(category: str, line: bytes, truth: bytes, root: Path) -> Task:
             for index, messages in enumerate(entry.question)
         ),
         tools=offered,
-        reference={
-            "truth": answer.ground_truth,
-            "classes": involved,
-            "config": {k: v for k, v in entry.initial_config.items() if k in involved},
-        },
+        data=msgspec.to_builtins(
+            MultiTurnTaskData(
+                truth=answer.ground_truth,
+                classes=involved,
+                config={k: v for k, v in entry.initial_config.items() if k in involved},
+            )
+        ),
         # the official loop stops when its count exceeds the limit, after that step was executed
         limits=Limits(steps=limit + 1),
     )

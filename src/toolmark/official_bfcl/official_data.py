@@ -18,6 +18,7 @@ from toolmark.core.errors import DataError
 from toolmark.core.records import Limits, Message, Task, Text, Turn
 from toolmark.formats.prompt_format import PromptWording
 from toolmark.official_bfcl import tool_schemas
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.sources import pinned_archives
 
 PACKAGE = pinned_archives.Package(
@@ -144,17 +145,15 @@ def _make_task(category: str, line: bytes, truth: bytes | None, types: Mapping[s
         Message(role=message["role"], parts=(Text(message["content"]),))  # type: ignore[arg-type]
         for message in entry.question[0]
     )
-    reference: dict[str, Any] | None = None
-    if answer is not None:
-        reference = {"truth": answer.ground_truth}
+    data = None if answer is None else BfclTaskData(truth=answer.ground_truth)
     language = tool_schemas.LANGUAGES.get(category)
-    if language is None or reference is None:
+    if language is None or data is None:
         tools = tuple(tool_schemas.make_tool(doc, types) for doc in entry.function)
     else:
         tools = tuple(
             tool_schemas.make_foreign_tool(doc, types, language) for doc in entry.function
         )
-        reference["docs"] = entry.function
+        data = msgspec.structs.replace(data, docs=entry.function)
     return Task(
         id=entry.id,
         item=entry.id,
@@ -162,7 +161,7 @@ def _make_task(category: str, line: bytes, truth: bytes | None, types: Mapping[s
         category=category,
         turns=(Turn(messages=messages),),
         tools=tools,
-        reference=reference,
+        data=msgspec.to_builtins(data),
         limits=Limits(steps=1),
     )
 

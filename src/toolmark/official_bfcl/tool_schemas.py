@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolmark.core.records import Task, Tool
+from toolmark.core.task_data import read_task_data
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 
 Doc: TypeAlias = dict[str, Any]
 
@@ -88,7 +90,7 @@ def _as_text_parameter(spec: Mapping[str, Any], language: Language) -> Doc:
 
 def published_docs(task: Task) -> list[Doc]:
     """Return the published docs that a task's answers are judged by."""
-    stored = task.reference.get("docs") if task.reference else None
+    stored = None if task.data is None else read_task_data(task, BfclTaskData).docs
     return stored or [tool.source for tool in task.tools]
 
 

@@ -17,9 +17,11 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from toolmark.core.records import Task
+from toolmark.core.task_data import read_task_data
 from toolmark.environments import object_environment
 from toolmark.environments.object_environment import EpisodeObjects
 from toolmark.official_bfcl import executable_calls, official_data, simulators
+from toolmark.official_bfcl.bfcl_task_data import MultiTurnTaskData
 from toolmark.official_bfcl.executable_calls import CallsByTurn, ExecutableCall, SourceRewriter
 from toolmark.official_bfcl.simulators import SharedRecords, SimulatorKit
 
@@ -167,17 +169,18 @@ def find_check(task: Task) -> TruthCheck:
 
 
 class TruthCheck:
-    """One task's reference, ready to be compared with any number of episodes."""
+    """One task's truth, ready to be compared with any number of episodes."""
 
     def __init__(self, task: Task) -> None:
-        reference = task.reference
+        data = read_task_data(task, MultiTurnTaskData)
         self.simulators = load_simulators()
         self.id = task.id
         self.category = task.category
-        self.reference: Mapping[str, Any] = reference
-        self.classes: list[str] = reference["classes"]
+        self.stored_data = task.data
+        self.truth = data.truth
+        self.classes = data.classes
         self.is_long_context = "long_context" in task.category
-        self.config = msgspec.json.encode(reference["config"])
+        self.config = msgspec.json.encode(data.config)
         self.methods = {
             m: name for name in self.classes for m in self.simulators.find_class(name).methods
         }
@@ -188,10 +191,8 @@ class TruthCheck:
 
     def is_of_task(self, task: Task) -> bool:
         """Return whether this is the check of a task and not of another one with its id."""
-        reference = self.reference
-        return self.category == task.category and (
-            reference is task.reference or reference == task.reference
-        )
+        stored = self.stored_data
+        return self.category == task.category and (stored is task.data or stored == task.data)
 
     def make_rewriter(self, instance_suffix: str) -> SourceRewriter:
         """Return what the official executor does to the source of one side's calls."""
@@ -202,10 +203,9 @@ class TruthCheck:
         names = {
             method: parameters for kind in kinds for method, parameters in kind.methods.items()
         }
-        turns: Sequence[Sequence[str]] = self.reference["truth"]
         return [
             [executable_calls.read_truth_call(call, names, rewrite) for call in turn]
-            for turn in turns
+            for turn in self.truth
         ]
 
     def copy_shared(self) -> SharedRecords:

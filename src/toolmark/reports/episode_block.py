@@ -93,7 +93,7 @@ def completed_block(
         "answer": _clip_text(trajectory.answer),
         "state": _json_text(trajectory.state),
         "tools": [tool_signature(tool) for tool in trajectory.tools or _offered_tools(task)],
-        "reference": _json_text(task.reference),
+        "data": _json_text(task.data),
         "verdicts": [_verdict_values(name, verdict) for name, verdict in verdicts.items()],
         "views": view_values,
     }

@@ -116,7 +116,7 @@ def count_changed_tasks(a: Run, b: Run) -> tuple[int, str]:
 
 
 def _first_differing_path(task_a: Any, task_b: Any) -> str:
-    """Return the path of the first field in which two tasks differ, such as `reference.answers`."""
+    """Return the path of the first field in which two tasks differ, such as `data.answers`."""
     pair = [msgspec.to_builtins(each) for each in (task_a, task_b)]
     path: list[str] = []
     while all(isinstance(each, dict) for each in pair):

@@ -341,7 +341,7 @@
       el("ol", { class: "steps" }, ...d.steps.map(step)),
       ...(d.answer && d.answer !== d.steps.at(-1)?.text ? [box("reply", "final answer", d.answer)] : []),
       ...(d.state ? [fold("final state", box("", "as recorded", d.state))] : []),
-      ...(d.reference ? [fold("reference", box("", "what was right", d.reference))] : []),
+      ...(d.data ? [fold("task data", box("", "what the task stores for its environment and scorer", d.data))] : []),
       ...(d.tools && d.tools.length ? [fold(`tools offered (${d.tools.length})`, box("", "name(parameters)", d.tools.join("\n")))] : []));
     by("browser").classList.add("open");
     turnTo(e);

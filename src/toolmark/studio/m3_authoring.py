@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from toolmark.agents.tool_loop import gather_all
@@ -33,6 +34,7 @@ from toolmark.core.records import (
     Trajectory,
     Usage,
 )
+from toolmark.core.task_data import read_task_data
 from toolmark.runs.circuit_breaker import CircuitBreaker
 from toolmark.runs.record_files import RecordAppender, read_records
 from toolmark.runs.run_store import Run, RunWriter
@@ -40,6 +42,7 @@ from toolmark.runs.runner import Progress, ProgressWatcher
 from toolmark.runs.suite import Suite
 from toolmark.studio import m3_condensing, m3_prediction_layout, m3_reference_judging
 from toolmark.suites.m3 import judge_questions, prediction_files
+from toolmark.suites.m3.m3_task_data import M3TaskData
 
 DECISIONS_FILE = "author.jsonl"
 TRUTHS_FILE = "truths.json"
@@ -100,13 +103,10 @@ def read_decisions(path: Path) -> dict[str, list[Decision]]:
 
 def without_reference(task: Task) -> Task:
     """Return a task for play: without reference steps, any server may be needed."""
-    reference = task.reference
-    if isinstance(reference, Mapping) and not reference.get("steps"):
-        remaining = {
-            key: value for key, value in reference.items() if key not in ("servers", "steps")
-        }
-        return replace(task, reference=remaining)
-    return task
+    data = read_task_data(task, M3TaskData)
+    if data.steps:
+        return task
+    return replace(task, data=msgspec.to_builtins(replace(data, steps=None, servers=None)))
 
 
 async def author_references(

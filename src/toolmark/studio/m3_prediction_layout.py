@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -20,9 +20,11 @@ from toolmark.core import json_codec
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Call, Image, Part, Reply, Result, Step, Task, Text, Trajectory
+from toolmark.core.task_data import read_task_data
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.suites.m3 import published_tasks
 from toolmark.suites.m3.m3_scoring import parse_arguments
+from toolmark.suites.m3.m3_task_data import M3TaskData
 
 ERROR_PREFIX = "[Tool error]"
 _NO_CALL_FAULT = "the round holds no call"
@@ -376,12 +378,11 @@ def _question_text(task: Task) -> str:
 
 
 def _picture_names(task: Task) -> Sequence[str]:
-    reference = task.reference if isinstance(task.reference, Mapping) else {}
-    return [str(name) for name in reference.get("images", ())]
+    return read_task_data(task, M3TaskData).images
 
 
 def _picture_path(task: Task) -> str:
     """Return the path of the task's picture, relative to the folder of all files."""
-    missing = task.reference.get("missing") if isinstance(task.reference, Mapping) else None
+    missing = read_task_data(task, M3TaskData).missing
     names = _picture_names(task) or ([PurePosixPath(missing).name] if missing else [])
     return f"images/{names[0]}" if names else ""

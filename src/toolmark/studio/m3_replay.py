@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from toolmark.core import json_codec
@@ -34,6 +35,7 @@ from toolmark.core.records import (
     Tool,
     Trajectory,
 )
+from toolmark.core.task_data import read_task_data
 from toolmark.environments import cassette
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import EnvironmentOpener
@@ -41,6 +43,7 @@ from toolmark.studio import m3_prediction_layout
 from toolmark.suites.m3 import call_outcomes, prediction_files, published_tasks
 from toolmark.suites.m3.call_outcomes import Outcome
 from toolmark.suites.m3.m3_scoring import parse_arguments
+from toolmark.suites.m3.m3_task_data import M3TaskData
 from toolmark.suites.m3.parameters import EXACT_SIMILARITY
 
 Agreement: TypeAlias = Literal["equal", "different", "no record", "not replayed"]
@@ -78,7 +81,7 @@ class RecordedCall(NamedTuple):
 
 
 class RecordedTrajectory(NamedTuple):
-    """A trajectory to be executed again; the task's reference names the servers it needs."""
+    """A trajectory to be executed again; the task's data name the servers it needs."""
 
     task: Task
     repeat: int
@@ -160,14 +163,15 @@ def prepare_replay(
         for recorded_call in step
         if recorded_call.recorded_outcome != "unknown_tool"
     }
-    reference = {key: value for key, value in task.reference.items() if key != "steps"}
-    known = {*configured, *reference.get("servers", ()), *reached_servers}
+    data = read_task_data(task, M3TaskData)
+    known = {*configured, *(data.servers or ()), *reached_servers}
     known.update(cassette.server_name(tool.name) for tool in offered)
     called_servers = (
         cassette.server_name(recorded_call.call.name) for step in steps for recorded_call in step
     )
-    reference["servers"] = tuple(dict.fromkeys(name for name in called_servers if name in known))
-    return RecordedTrajectory(replace(task, reference=reference), trajectory.repeat, steps)
+    servers = tuple(dict.fromkeys(name for name in called_servers if name in known))
+    replayed = msgspec.to_builtins(replace(data, steps=None, servers=servers))
+    return RecordedTrajectory(replace(task, data=replayed), trajectory.repeat, steps)
 
 
 def _recorded_calls(

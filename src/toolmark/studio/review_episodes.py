@@ -123,7 +123,7 @@ def arguments_value(arguments: str) -> Any:
 
 def reference_steps(task: Task) -> tuple[list[dict[str, Any]], str]:
     """Return the reference steps and answer of a task, empty where it has none."""
-    raw_reference = task.reference if isinstance(task.reference, dict) else {}
+    raw_reference = task.data if isinstance(task.data, dict) else {}
     stages = raw_reference.get("steps")
     answer = raw_reference.get("answer")
     valid_steps = [

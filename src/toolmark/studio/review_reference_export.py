@@ -91,7 +91,7 @@ def reference_entry(found: ReviewEpisodes, decision: Decision) -> dict[str, Any]
 
 def _image_name(task: Task) -> str:
     """Return the published name of the task's picture, below `images/`."""
-    image_names = task.reference.get("images") if isinstance(task.reference, dict) else None
+    image_names = task.data.get("images") if isinstance(task.data, dict) else None
     if isinstance(image_names, list | tuple) and image_names:
         return f"images/{image_names[0]}"
     task_images = review_episodes.task_pictures(task)

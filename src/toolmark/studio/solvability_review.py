@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.task_data import read_task_data
 from toolmark.reports.table_format import visible_text
 from toolmark.studio import review_pages, review_view, solvability_search
 from toolmark.studio.review_log import ReviewLog, utc_now
@@ -19,8 +20,7 @@ from toolmark.studio.vision_tuning.tuning_records import (
     ReviewVerdict,
     Trial,
 )
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
-from toolmark.suites.mfcl_vision.item_records import SignMark, choice_candidates
+from toolmark.suites.mfcl_vision.item_records import ItemTruth, SignMark, choice_candidates
 
 CHOICES = (
     ("solvable", "Solvable", "s", "good"),
@@ -87,7 +87,7 @@ class SolvabilityReview(ReviewSession):
     def render_question(self, n: int) -> str:
         """Return the page of one item."""
         item = self.items[n - 1]
-        task, truth = item.latest_version.task, task_truth(item.latest_version.task)
+        task, truth = item.latest_version.task, read_task_data(item.latest_version.task, ItemTruth)
         mark = self.log.latest_by_key().get((item.id, item.latest_version.number))
         return review_pages.render_page(
             "solvable.html.j2",

@@ -22,7 +22,7 @@ def fault(*flags: str, **more: Any) -> dict[str, Any]:
 
 
 def task(*servers: str) -> Task:
-    return Task(id="t", suite="s", turns=(), reference={"servers": servers} if servers else None)
+    return Task(id="t", suite="s", turns=(), data={"servers": servers} if servers else None)
 
 
 def site(entries: dict[str, Any], folder: Path, **more: Any) -> McpServersFactory:

@@ -47,7 +47,7 @@ def ask(name: str) -> Task:
     said = Message(role="user", parts=(Text(name),))
     return Task(
         id=name, suite="faults", item=name, turns=(Turn(messages=(said,)),),
-        reference={"servers": (name,)},
+        data={"servers": (name,)},
     )  # fmt: skip
 
 

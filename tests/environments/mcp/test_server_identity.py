@@ -111,7 +111,7 @@ def _suite(servers: tuple[ServerConfig, ...]) -> Suite:
             yield opened
 
     said = (Turn(messages=(Message(role="user", parts=(Text("Go."),)),)),)
-    tasks = [Task(id=name, suite="shop", turns=said, reference={}) for name in ("a", "b")]
+    tasks = [Task(id=name, suite="shop", turns=said, data={}) for name in ("a", "b")]
     return Suite(
         name="shop",
         tasks=tasks,

@@ -82,7 +82,7 @@ def record(folder: Path) -> dict[str, Any]:
 def _lines() -> Iterator[tuple[str, Line]]:
     tasks = list(tm.load("bfcl", category=("single_turn",)))
     for task in tasks:
-        if task.reference is None:
+        if task.data is None:
             n = RELEVANCE.get(task.category, 1)
             yield from _several(task.category, task, _relevance, n)
             continue
@@ -199,7 +199,7 @@ def _calls(task: Task) -> list[Call]:
 def _text(task: Task, rng: Random) -> Drawn:
     foreign = task.category.removeprefix("simple_")
     if task.category in damaged_replies.SCRAPS:
-        name, truth = next(iter(task.reference["truth"][0].items()))
+        name, truth = next(iter(task.data["truth"][0].items()))
         said = f"[{damaged_text.source(name, truth, rng)}]"
         if seeds.draw_below(rng, 4):
             said = damaged_text.damage(said, foreign, rng)
@@ -285,7 +285,7 @@ def _turned(task: Task, others: list[test_multi_turn.Played], rng: Random) -> Dr
 def _agentic(task: Task, rng: Random) -> Drawn:
     played = test_agentic.played(task, seeds.draw_below(rng, 1000))
     ending = seeds.draw_one(rng, ENDINGS)
-    state = {"core": {"a": seeds.draw_one(rng, task.reference["truth"])}, "n": [1]}
+    state = {"core": {"a": seeds.draw_one(rng, task.data["truth"])}, "n": [1]}
     kept = seeds.draw_one(rng, (None, {}, state))
     return played.tool_format, task, msgspec.structs.replace(played, ending=ending, state=kept)
 

@@ -63,7 +63,7 @@ def test_a_verdict_tells_whether_the_crop_was_filled_up(
     truth = ItemTruth(
         answers=("1987",), question=QuestionParts(request="When?"), variation="base", settings=told
     )
-    task = Task(id="a", suite="mfcl-vision", turns=(), reference=msgspec.to_builtins(truth))
+    task = Task(id="a", suite="mfcl-vision", turns=(), data=msgspec.to_builtins(truth))
     for verdict in episode_scoring.score_episode(
         task, Trajectory(task="a", answer="1987")
     ).values():

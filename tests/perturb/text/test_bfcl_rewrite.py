@@ -60,7 +60,7 @@ def _said(turn: Turn) -> str:
 
 def _asks(category: str) -> Iterator[Ask]:
     for task in _tasks(category)[:: STEP.get(category, 1)]:
-        truth = task.reference["truth"]
+        truth = task.data["truth"]
         facts = extract_facts(truth[0] if category in MULTI else truth)
         tools = () if category in MULTI else tuple(task.tools)
         yield Ask(task.id, _said(task.turns[0]), facts, tools)

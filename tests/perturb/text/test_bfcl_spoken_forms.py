@@ -30,7 +30,7 @@ def _requests() -> tuple[tuple[str, str, tuple[Fact, ...]], ...]:
     for category in (*CATEGORIES, *MULTI):
         read = multi_turn_tasks.read_tasks if category in MULTI else official_data.read_tasks
         for task in read(official_data.fetch_wheel(), (category,))[0]:
-            truth = (task.reference or {}).get("truth")
+            truth = (task.data or {}).get("truth")
             for n, turn in enumerate(task.turns):
                 text = " ".join(m.text for m in turn.messages if m.role == "user")
                 facts = extract_facts(truth[n] if category in MULTI else truth) if truth else ()

@@ -17,7 +17,7 @@ from toolmark.suites.mfcl_vision.item_records import ItemTruth, QuestionParts
 LONG = "The picture shows a great many things, " * 8 + "so it is hard to say what is meant"
 TASK = Task(
     id="a@base", item="a", suite="mfcl-vision", turns=(), axes={"variation": "base"},
-    reference=msgspec.to_builtins(
+    data=msgspec.to_builtins(
         ItemTruth(answers=("Koladin",), question=QuestionParts(request="Where?"), variation="base")
     ),
 )  # fmt: skip

@@ -15,13 +15,13 @@ from tests.studio.vision_tuning import tuned_items
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Task
+from toolmark.core.task_data import read_task_data
 from toolmark.perturb.image import picture_file
 from toolmark.studio.vision_tuning import author_edits, item_edits
 from toolmark.studio.vision_tuning.author_edits import AuthorEdit
 from toolmark.studio.vision_tuning.unrelated_sentences import unrelated_sentences
 from toolmark.suites.mfcl_vision import item_validation, prompts
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
-from toolmark.suites.mfcl_vision.item_records import SignMark
+from toolmark.suites.mfcl_vision.item_records import ItemTruth, SignMark
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_edits_keep_the_answer_and_never_tell_it(
             made = item_edits.apply_edit(name, made, Random(seed), media).task
         except ValueError:
             continue
-    old, new = task_truth(task), task_truth(made)
+    old, new = read_task_data(task, ItemTruth), read_task_data(made, ItemTruth)
     assert (new.answers, new.hops, new.question.request) == (
         old.answers,
         old.hops,
@@ -66,9 +66,9 @@ def test_edits_keep_the_answer_and_never_tell_it(
 @given(st.integers(0, 30))
 def test_a_crop_shows_the_clue_where_its_box_says(task: Task, media: MediaStore, seed: int) -> None:
     made = item_edits.apply_edit("crop", task, Random(seed), media).task
-    truth = task_truth(made)
+    truth = read_task_data(made, ItemTruth)
     image = picture_file.decode_picture(media.read(item_edits.task_picture(made)), "crop")
-    assert image.size == truth.size != task_truth(task).size
+    assert image.size == truth.size != read_task_data(task, ItemTruth).size
     left, top, right, bottom = truth.marks[0].box or (0, 0, 0, 0)
     for x, y in ((left + 4, top + 4), (right - 4, bottom - 4)):
         pixel = image.getpixel((int(x), int(y)))
@@ -80,11 +80,11 @@ def test_a_crop_shows_the_clue_where_its_box_says(task: Task, media: MediaStore,
 def test_look_alikes_stay_in_a_crop_whatever_is_asked(
     task: Task, media: MediaStore, seed: int, kind: str
 ) -> None:
-    truth = task_truth(task)
+    truth = read_task_data(task, ItemTruth)
     beside = SignMark(role="lookalike", text="Inn", box=(4.0, 440.0, 40.0, 490.0))
     marked = msgspec.to_builtins(replace(truth, marks=(*truth.marks, beside)))
-    asked = replace(task, reference=marked, axes={**task.axes, "kind": kind})
-    made = task_truth(item_edits.apply_edit("crop", asked, Random(seed), media).task)
+    asked = replace(task, data=marked, axes={**task.axes, "kind": kind})
+    made = read_task_data(item_edits.apply_edit("crop", asked, Random(seed), media).task, ItemTruth)
     assert made.size != truth.size
     assert all(mark.box is not None for mark in made.marks)
 
@@ -104,7 +104,7 @@ def test_irrelevant_context_comes_before_the_question_and_adds_up(
 ) -> None:
     once = item_edits.apply_edit("context", task, Random(1), media).task
     twice = item_edits.apply_edit("context", once, Random(1), media).task
-    said = task_truth(twice).question.context
+    said = read_task_data(twice, ItemTruth).question.context
     assert question(twice).startswith(said)
     assert sum(aside in said for aside in unrelated_sentences()) == 4
 
@@ -115,7 +115,7 @@ def test_hints_go_and_come_but_not_twice(task: Task, media: MediaStore) -> None:
     with pytest.raises(ValueError, match="no hint"):
         item_edits.apply_edit("unhint", bare, Random(1), media)
     hinted = item_edits.apply_edit("hint", bare, Random(1), media).task
-    assert task_truth(hinted).question.hint == (
+    assert read_task_data(hinted, ItemTruth).question.hint == (
         "The clue in the upper right of the picture tells what to search for."
     )
     with pytest.raises(ValueError, match="a hint already"):
@@ -127,17 +127,19 @@ def test_a_place_in_the_question_is_not_contradicted_by_the_hint(
 ) -> None:
     asked = AuthorEdit(id="inn-0", hint="", request="What is the city of the inn on the left?")
     placed = item_edits.apply_author_edit(task, asked).task
-    hint = task_truth(item_edits.apply_edit("hint", placed, Random(1), media).task).question.hint
+    hint = read_task_data(
+        item_edits.apply_edit("hint", placed, Random(1), media).task, ItemTruth
+    ).question.hint
     assert hint == "The clue in the picture tells what to search for."
 
 
 def test_where_the_clue_is_unknown_nothing_is_cut(task: Task, media: MediaStore) -> None:
     blind = item_edits.apply_author_edit(task, AuthorEdit(id="inn-0", answer="Rizisk")).task
-    truth = task_truth(blind)
+    truth = read_task_data(blind, ItemTruth)
     assert (truth.answers, truth.hops) == (("Rizisk",), ())
-    lost = {**blind.reference, "marks": ()}
+    lost = {**blind.data, "marks": ()}
     with pytest.raises(ValueError, match="not known where the clue is"):
-        item_edits.apply_edit("crop", replace(blind, reference=lost), Random(1), media)
+        item_edits.apply_edit("crop", replace(blind, data=lost), Random(1), media)
 
 
 def test_an_own_question_that_tells_the_answer_is_refused(task: Task) -> None:

@@ -17,14 +17,14 @@ from tests.studio.vision_tuning.tuned_items import Scripted
 
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
 from toolmark.core.records import Reply, Request, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.environments import provider_circuit_breaker
 from toolmark.runs import dataset_folder, runner
 from toolmark.studio.vision_tuning import tuned_set_export
 from toolmark.studio.vision_tuning.tuned_set_export import ItemHistory
 from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
 from toolmark.suites.mfcl_vision import generation_parameters, item_folder, web_environment
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
-from toolmark.suites.mfcl_vision.item_records import Hop
+from toolmark.suites.mfcl_vision.item_records import Hop, ItemTruth
 
 
 @pytest.fixture
@@ -87,8 +87,8 @@ def test_a_further_hop_is_another_question_and_edits_begin_anew(
             return None
         way = tuple(Hop(query="q", href="https://www.guide.example/inn-0", finds="x")
                     for _ in range(hops))  # fmt: skip
-        truth = replace(task_truth(task), hops=way)
-        made: Task = replace(task, reference=msgspec.to_builtins(truth))
+        truth = replace(read_task_data(task, ItemTruth), hops=way)
+        made: Task = replace(task, data=msgspec.to_builtins(truth))
         return made
 
     tuning = tuned_items.tuned(
@@ -140,9 +140,10 @@ def test_a_set_is_in_the_published_layout_with_pages_card_and_the_history_of_eve
     made = tuned_set_export.publish_set(TuningFolder(tmp_path / "t"), tuned_items.suite(source))
     assert made is not None
     (task,) = tuned_items.suite(made).maker.make(iter(tuned_items.suite(made).tasks))
-    assert task_truth(task).answers == (tuned_items.CITIES[2],)
+    assert read_task_data(task, ItemTruth).answers == (tuned_items.CITIES[2],)
     assert (
-        task_truth(task).question == task_truth(tuning.items["inn-2"].latest_version.task).question
+        read_task_data(task, ItemTruth).question
+        == read_task_data(tuning.items["inn-2"].latest_version.task, ItemTruth).question
     )
     assert (made / "pages" / "www.guide.example" / "inn-2.html").is_file()
     assert dataset_folder.verify_dataset(made) is not None
@@ -178,7 +179,7 @@ def test_own_edits_are_tried_first_and_in_order(tmp_path: Path, source: Path) ->
     (source / "edits.jsonl").write_text("\n".join(map(json.dumps, rows)))
     tuning = tuned_items.tuned(tmp_path / "t", source, {"a": Scripted()}, edits=("context",))
     assert edited(tuning) == [["own", "own", "context"], ["context"], ["context"]]
-    said = task_truth(tuning.items["inn-0"].latest_version.task).question
+    said = read_task_data(tuning.items["inn-0"].latest_version.task, ItemTruth).question
     assert said.context.startswith("By the river. ")
     assert said.hint == "Look up."
 

@@ -25,4 +25,4 @@ def first(verdict: Verdict) -> tuple[str, str]:
 def own(classes: list[str], config: dict[str, Any], truth: list[list[str]], **more: Any) -> Task:
     """Return a task of our own over the official simulators."""
     reference = {"classes": classes, "config": config, "truth": truth}
-    return Task(id="multi_turn_base_9", suite="bfcl", turns=(), reference=reference, **more)
+    return Task(id="multi_turn_base_9", suite="bfcl", turns=(), data=reference, **more)

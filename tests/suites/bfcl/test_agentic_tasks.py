@@ -309,7 +309,7 @@ def test_an_environment_continues_from_the_last_session_and_shows_it(
 
 def judged(truth: list[str], *steps: Step, **given: Any) -> dict[str, Verdict]:
     tools = (Tool(name="memory_append"),)
-    task = Task(id="t", suite="bfcl", turns=(), reference={"truth": truth}, tools=tools)
+    task = Task(id="t", suite="bfcl", turns=(), data={"truth": truth}, tools=tools)
     return agentic_scoring.score_episode(task, Trajectory(task="t", steps=steps, **given))
 
 

@@ -72,7 +72,7 @@ def test_a_null_agent_passes_irrelevance_alone(
 def test_an_agent_that_always_calls_fails_all_irrelevance(suite: Suite, judge: Judge) -> None:
     call = Call(name="anything", arguments="{}")
     for task in suite:
-        if task.reference is None:
+        if task.data is None:
             verdict = judge(task, Reply(calls=(call,)))
             assert (verdict.outcome == "correct") == (task.category == "live_relevance")
 

@@ -151,7 +151,7 @@ def test_parallel_calls_are_paired_as_well_as_possible(tasks: dict[str, Task]) -
     task = Task(
         id="parallel_x", item="parallel_x", suite="bfcl", category="parallel", turns=(),
         tools=first.tools,
-        reference={"truth": [
+        data={"truth": [
             {AREA: {"base": [1, 2], "height": [5], "unit": [""]}},
             {AREA: {"base": [1], "height": [5], "unit": [""]}},
         ]},
@@ -281,7 +281,7 @@ def test_right_answers_are_right_by_both_rules(suite: Suite) -> None:
 
 def natural(task: Task) -> tuple[str, dict[str, str]]:
     """Return the accepted call as a Java or JavaScript programmer would write its values."""
-    (doc,), (truth,) = tool_schemas.published_docs(task), task.reference["truth"]
+    (doc,), (truth,) = tool_schemas.published_docs(task), task.data["truth"]
     specs = doc["parameters"]["properties"]
     firsts = {
         key: next((x for x in options if x != ""), None)

@@ -49,7 +49,7 @@ def test_there_are_200_entries_in_each_category(tasks: dict[str, Task]) -> None:
         multi_turn_tasks.CATEGORIES, 200
     )
     assert all(task.limits.steps == 21 for task in tasks.values())
-    assert all(len(task.turns) == len(task.reference["truth"]) for task in tasks.values())
+    assert all(len(task.turns) == len(task.data["truth"]) for task in tasks.values())
 
 
 def test_late_tools_come_with_their_turn_and_its_sentence(tasks: dict[str, Task]) -> None:
@@ -113,7 +113,7 @@ def test_the_oracle_plays_through_the_agent_and_passes(
         assert {v.outcome for v in multi_turn_scoring.score_episode(task, played).values()} == {
             "correct"
         }
-        assert set(played.state) == set(task.reference["classes"])
+        assert set(played.state) == set(task.data["classes"])
         assert msgspec.json.decode(msgspec.json.encode(played), type=Trajectory) == played
 
 

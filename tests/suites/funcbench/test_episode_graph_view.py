@@ -154,8 +154,8 @@ def test_an_episode_without_calls_is_drawn(play: Play) -> None:
 
 def test_a_graph_without_a_way_to_its_target_is_drawn_all_the_same(play: Play) -> None:
     (task,) = tm.load("funcbench", core=4, depth=2, connected=2, graphs=1, seed=2)
-    lost = {"graph": {**task.reference["graph"], "known_values": {}}}
-    stuck = msgspec.structs.replace(task, reference=lost)
+    lost = {"graph": {**task.data["graph"], "known_values": {}}}
+    stuck = msgspec.structs.replace(task, data=lost)
     ((_, trajectory),) = play([task], lambda _: EagerCaller())
     root, _, _ = view(stuck, trajectory)
     assert len(functions(root)) == 6

@@ -52,7 +52,7 @@ TASK = Task(
     item="t",
     suite="funcbench",
     turns=(),
-    reference={"graph": GRAPH},
+    data={"graph": GRAPH},
     limits=Limits(calls=6),
 )
 LOW = ("func_low", {"one": 111})
@@ -159,7 +159,7 @@ def test_right_calls_are_split_and_repeats_counted() -> None:
 
 def test_class_three_is_possible_while_something_is_unknown() -> None:
     known = [node for node in GRAPH["nodes"] if node["function"] != "func_far"]
-    task = msgspec.structs.replace(TASK, reference={"graph": {**GRAPH, "nodes": known}})
+    task = msgspec.structs.replace(TASK, data={"graph": {**GRAPH, "nodes": known}})
     parts = judge(play([LOW], [MID], [TOP]), task).parts
     assert parts["calls_with_unknowns"] == 2
     assert parts["calls"] == 3

@@ -62,7 +62,7 @@ def test_an_episode_over_mcp_is_the_one_in_the_process(name: str, stage: Stage) 
         assert SCORER.score(task, one) == SCORER.score(task, other)
 
 
-FUNCTION = some()[0].reference["graph"]["nodes"][0]
+FUNCTION = some()[0].data["graph"]["nodes"][0]
 NAMES = [x["parameter"] for x in FUNCTION["inputs"]]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
@@ -180,7 +180,7 @@ def test_a_server_that_dies_costs_the_episodes_under_way_and_is_started_once_mor
                 assert len(started) == n
                 started[-1].kill()
                 await started[-1].wait()
-                for node in task.reference["graph"]["nodes"]:
+                for node in task.data["graph"]["nodes"]:
                     await world.call(Call(name=node["function"], arguments='{"a": 1}'))
 
     async def scene() -> None:

@@ -142,7 +142,7 @@ def test_an_item_asked_in_several_ways_is_one_graph() -> None:
     assert plain.id == plain.item == "funcbench-c10-d5-k10-m0-g3"
     assert restate.id == "funcbench-c10-d5-k10-m0-g3+effort=low+protocol=restate"
     assert plain.item == low.item == restate.item
-    assert plain.reference == low.reference == restate.reference
+    assert plain.data == low.data == restate.data
     assert plain.turns == low.turns == restate.turns
     assert low.sampling.reasoning_effort == "low"
     assert plain.sampling.reasoning_effort is None
@@ -169,13 +169,13 @@ GOLDEN: dict[str, tuple[dict[str, Any], int]] = {
                "seed": 5}, 1),
 }  # fmt: skip
 HASHES = {
-    "plain": "b5035102b0b35cc933c934d95a92fab4c5d4adb1bc1566ab3b8342200aba9ac2",
-    "main": "e7d40beb8b0f1dc40c478b39d1329498a90385a1df02ff8f3cf229d89384b607",
-    "core40": "2635e4f8475a783aca2b32f2910435db9ad5bfc6f9a12d2c303c0649c0c5edc2",
-    "restate5": "d89831768a66c1cea6918e2dd95e3a5758aac7559c3771ee93069e55f60d6209",
-    "effort": "52409cab97df23339972659e7947d8c5770fc926581c0fab86bef15977f8bf6a",
-    "narrow": "c633a5cf317ebc523b385e2009b7eecf91f91882c9b7e71812e9254f4d6ba428",
-    "large": "2b9b3b587e73fc8fede238b6c5b27ac4a86f61ca715eafe5abd1644c302ef3d9",
+    "plain": "970b7f40190caa6bfb6deba39b08c828c7eae3a0922dd399760ccf6c9fc90575",
+    "main": "97c6efb0bc95939b7fa3ae1416e547c7596508008259f2921d2fe32a1c921387",
+    "core40": "e3d7ae85bb4126cc4b74e90d7e1043834154d905d955bc385ff7c994321d822d",
+    "restate5": "34400b0e7415a82fa3656c57746854fc6bd71d13de9bcde6d248a8b2e41c82cc",
+    "effort": "c1cb2df4c717ff326b64f0f515b4b82badf410ed59d75272ca9c41b6c22a67cf",
+    "narrow": "f94dad28cb17944b9bf5e552c883ba9ef21bee2e9dae55137e3947f6cd3b2329",
+    "large": "7ff3e722f7d30a4915f9a4ab64635a69bc439978d6682caec604e43ee39d8e26",
 }
 
 

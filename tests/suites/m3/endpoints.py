@@ -119,7 +119,7 @@ def task(index: int, *, picture: MediaStore | None = None) -> Task:
         turns=(Turn(messages=(Message(
             role="user", parts=(Text(f"What does shelf {index} cost?"), *shown)),)),),
         tools=tuple(Tool(name=name) for name in ("ocr/read", "shop/search")),
-        reference={"steps": steps, "answer": "Cola 2.", "similarity": "exact"},
+        data={"steps": steps, "answer": "Cola 2.", "similarity": "exact"},
     )  # fmt: skip
 
 
@@ -233,5 +233,6 @@ def _asked(index: int) -> Task:
     return Task(
         id=f"0000{index:04}", item=f"0000{index:04}", suite="shelves", category="prices",
         turns=(Turn(messages=(Message(role="user", parts=(Text(told),)),)),),
-        reference={"steps": [], "servers": (), "images": (name,), "similarity": "exact"},
+        data={"steps": [], "servers": (), "images": (name,), "answer": "",
+              "similarity": "exact"},
     )  # fmt: skip

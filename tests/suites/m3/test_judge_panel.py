@@ -253,7 +253,7 @@ class Unasked(Model):
 
 
 def test_a_reference_without_steps_is_not_asked_about() -> None:
-    bare = replace(endpoints.task(0), reference={"steps": [{"calls": []}]})
+    bare = replace(endpoints.task(0), data=endpoints.task(0).data | {"steps": [{"calls": []}]})
 
     async def ask() -> Judgement:
         return await judge_questions.make_asker()(Unasked(), "steps", bare, endpoints.trajectory(0))
@@ -303,7 +303,7 @@ def test_judges_see_the_episode_and_not_the_reference_answer(
         "[Tool error] no such drink",
     ]
     assert set(both) == {"reference", "steps"}
-    assert both["reference"] == endpoints.task(0).reference["steps"]
+    assert both["reference"] == endpoints.task(0).data["steps"]
     assert "\\boxed{S}" in asked[False]["messages"][0]["content"]
     assert not any(isinstance(m["content"], list) for body in asked.values()
                    for m in body["messages"])  # fmt: skip

@@ -358,6 +358,6 @@ def test_references_are_made_where_there_are_none_and_no_encoder_is_asked_for(
 
 def test_a_task_without_a_reference_is_played_among_all_servers() -> None:
     bare = endpoints._asked(0)
-    assert "servers" not in m3_authoring.without_reference(bare).reference
+    assert "servers" not in m3_authoring.without_reference(bare).data
     known = endpoints.task(0)
     assert m3_authoring.without_reference(known) == known

@@ -280,7 +280,7 @@ class Hall(EnvironmentFactory):
 
 
 def past(*sizes: int) -> RecordedTrajectory:
-    task = Task(id="t", suite="m3", turns=())
+    task = Task(id="t", suite="m3", turns=(), data={"answer": "", "similarity": "exact"})
     done = RecordedCall(Call(name="t"), None, "")
     return RecordedTrajectory(task, 0, tuple((done,) * size for size in sizes))
 
@@ -307,7 +307,7 @@ def test_results_are_equal_where_a_model_sees_the_same(tmp_path: Path) -> None:
     own = Result(parts=(Text("a"), Text("b"), picture), structured={"x": 1}, is_error=True)
     text = m3_prediction_layout.published_result(Result(parts=own.parts), media)
     held = m3_prediction_layout.entry_to_trajectory(
-        Task(id="a", suite="m3", turns=(), reference={}),
+        Task(id="a", suite="m3", turns=(), data={"answer": "", "similarity": "exact"}),
         entry("a", [{"name": "t", "result": text}]),
         media,
     )

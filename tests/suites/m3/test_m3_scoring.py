@@ -29,7 +29,7 @@ def task(**more: Any) -> Task:
         {"calls": [{"name": "b/put", "arguments": {"y": 2}}]},
     ]
     reference = {"steps": steps, "answer": "", "similarity": "exact", **more}
-    return Task(id="t", item="t", suite="m3", turns=(), tools=TOOLS, reference=reference)
+    return Task(id="t", item="t", suite="m3", turns=(), tools=TOOLS, data=reference)
 
 
 RIGHT = ((call("a/get", x=1),), (call("b/put", y=2),))

@@ -37,7 +37,7 @@ WRONG = {"name": "a/get", "arguments": {"x": 7}}
 def task(**more: Any) -> Task:
     steps = [{"calls": [call]} for call in RIGHT]
     reference = {"steps": steps, "answer": "", "similarity": "exact", **more}
-    return Task(id="t", suite="m3", turns=(), reference=reference)
+    return Task(id="t", suite="m3", turns=(), data=reference)
 
 
 def played(*steps: Sequence[dict[str, Any]], answer: str = "", **more: Any) -> Trajectory:
@@ -110,7 +110,7 @@ def test_tables_pool_as_the_alignment_does(
     for reading in m3_scoring.GRADING_RULES:
         samples = [
             alignment.align_trajectory(
-                task().reference["steps"],
+                task().data["steps"],
                 None if steps is None else m3_scoring.executed_calls(played(*steps), ()).steps,
                 alignment.exact_similarity(),
                 rule=reading,

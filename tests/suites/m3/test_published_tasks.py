@@ -93,12 +93,12 @@ def test_a_task_has_its_picture_in_sight_and_on_file(tmp_path: Path) -> None:
     _, picture = made.turns[0].messages[0].parts
     assert isinstance(picture, Image) and store.read(picture) == PNG
     assert "/workspace/images/a.png" in made.turns[0].messages[0].text
-    assert made.reference["images"] == ("a.png",)
-    assert made.reference["servers"] == ("wiki",)
+    assert made.data["images"] == ("a.png",)
+    assert made.data["servers"] == ("wiki",)
     assert (made.category, made.axes) == ("sights", {"hops": "single", "threads": "single"})
     (tmp_path / "images/a.png").unlink()
     absent = published_tasks.make_task(read, "Where?", tmp_path, store, similarity="exact")
-    assert absent.reference["missing"] == "images/a.png", "no folder: tasks are compared"
+    assert absent.data["missing"] == "images/a.png", "no folder: tasks are compared"
     assert absent.turns[0].messages[0].parts == (Text("Where?"),)
 
 

@@ -125,7 +125,7 @@ def places(task: Task, plays: Plays, rng: Random) -> Iterator[tuple[Place, Any]]
         place, value = found[n]
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             continue
-        record = task.reference["speech"]["turns"][place[0]]
+        record = task.data["speech"]["turns"][place[0]]
         if (
             record
             and value_survival.value_spans(record["uttered"], value)
@@ -136,7 +136,7 @@ def places(task: Task, plays: Plays, rng: Random) -> Iterator[tuple[Place, Any]]
 
 def whole(task: Task, turn: int, value: Any) -> bool:
     """Tell whether nothing of a value was cut off."""
-    record = task.reference["speech"]["turns"][turn]
+    record = task.data["speech"]["turns"][turn]
     left = speech_run.cut(record)
     if left is None:
         return True
@@ -171,10 +171,10 @@ def blends(task: Task, rng: Random) -> tuple[Plays, dict[int, str]] | None:
     """FM1: put a value of the other speaker's into a call."""
     plays = right(task)
     for place, value in places(task, plays, rng):
-        record = task.reference["speech"]["turns"][place[0]]
+        record = task.data["speech"]["turns"][place[0]]
         for other in speech_run.taken(record):
             number = isinstance(other, int)
-            own = " ".join([*task.reference["written"], record["uttered"], str(value)])
+            own = " ".join([*task.data["written"], record["uttered"], str(value)])
             if number == isinstance(value, int | float) and not value_survival.value_spans(
                 own, other
             ):
@@ -199,7 +199,7 @@ def hastens(task: Task, rng: Random) -> tuple[Plays, dict[int, str]] | None:
 
 def gone(task: Task, turn: int, value: Any) -> bool:
     """Tell whether a value, or of a list an entry, was cut off."""
-    if not task.reference["speech"]["turns"][turn]:
+    if not task.data["speech"]["turns"][turn]:
         return False
     return any(
         speech_run.lost(task, turn, each)
@@ -214,7 +214,7 @@ def distorts(task: Task, rng: Random) -> tuple[Plays, dict[int, str]] | None:
     found.sort(key=lambda each: isinstance(each[1], str))  # numbers first
     for place, value in found:
         if isinstance(value, str):
-            said = task.reference["written"][place[0]]
+            said = task.data["written"][place[0]]
             if value.isascii() and value.islower() and value in said and len(value) > 4:
                 return put(plays, place, misheard(task, place[0], value, rng)), {}
         elif (other := confused(value)) is not None:
@@ -236,8 +236,8 @@ def asks(task: Task, rng: Random) -> tuple[Plays, dict[int, str]] | None:
     """FM4: ask for what the user cannot tell, instead of the calls of a turn."""
     plays = right(task)
     turn = seeds.draw_one(rng, due(task, plays))
-    told = task.reference["whitelist"][turn]
-    written = task.reference["written"][turn]
+    told = task.data["whitelist"][turn]
+    written = task.data["written"][turn]
     for n in seeds.sample_indices(rng, len(QUESTIONS), len(QUESTIONS)):
         text = QUESTIONS[n]
         if not clarification_rules.rule_on_message(text, told, written).allowed:
@@ -281,7 +281,7 @@ def confused(n: float) -> float | None:
 
 def misheard(task: Task, turn: int, value: str, rng: Random) -> str:
     """Return what the recogniser made of a value, or else the value with a consonant like it."""
-    record = task.reference["speech"]["turns"][turn]
+    record = task.data["speech"]["turns"][turn]
     if rng.random() < 0.5 and (found := written_down(record, value)):
         return found.title() if value[:1].isupper() else found
     spots = [n for n, letter in enumerate(value) if letter.lower() in NEAR]

@@ -102,7 +102,7 @@ _SAID: dict[tuple[str, int], str] = {}
 
 
 def _worded(task: Task, turn: int) -> str:
-    written = task.reference["written"][turn]
+    written = task.data["written"][turn]
     facts = extract_facts(speech_items.expected_by_turn(task)[turn])
     first = spoken_rewrite.rewrite_request(
         written, facts, seeds.make_rng(SEED, task.item, 0, f"rewrite {turn}")
@@ -113,7 +113,7 @@ def _worded(task: Task, turn: int) -> str:
 
 def heard(task: Task, turn: int) -> dict[str, Any]:
     """Return the record of a turn as the suites keep it, with true times but without sound."""
-    if not task.reference["written"][turn].strip():
+    if not task.data["written"][turn].strip():
         return {}
     condition = task.axes["condition"]
     text = said(task, turn)
@@ -148,22 +148,22 @@ def ear() -> recogniser.Recogniser:
 
 def finished(task: Task) -> Task:
     """Return a task as it is asked: by what was heard of it."""
-    written = task.reference["written"]
+    written = task.data["written"]
     lists = whitelists(task, written)
-    reference = {**task.reference, "whitelist": lists}
+    reference = {**task.data, "whitelist": lists}
     if task.axes["condition"] == speech_items.TEXT:
-        return replace(task, reference=reference)
+        return replace(task, data=reference)
     turns = [heard(task, turn) for turn in range(len(task.turns))]
     reference["speech"] = {"turns": turns}
     messages = [
         Message(role="user", parts=(Text(turn["transcript"]),)) if turn else None for turn in turns
     ]
-    return speech_items.replace_user_messages(replace(task, reference=reference), messages)
+    return speech_items.replace_user_messages(replace(task, data=reference), messages)
 
 
 def whitelists(task: Task, written: list[str]) -> list[Any]:
     """Return what the user may tell in each turn."""
-    if task.reference["bfcl"] is None:
+    if task.data["bfcl"] is None:
         return [{} for _ in written]
     if task.category in multi_turn_tasks.CATEGORIES:
         return list(answer_whitelist.turn_whitelists(speech_items.original_task(task), written))
@@ -184,7 +184,7 @@ def tasks(conditions: tuple[str, ...], **n: int) -> tuple[Task, ...]:
 
 def lost(task: Task, turn: int, value: Any) -> bool:
     """Tell whether all of a value was said after the cut, by the true times of its words."""
-    record = task.reference["speech"]["turns"][turn]
+    record = task.data["speech"]["turns"][turn]
     left = cut(record)
     places = value_survival.value_spans(record["uttered"], value)
     if left is None or not places:

@@ -62,7 +62,7 @@ def test_every_published_truth_gives_tellable_values(category: str) -> None:
     tasks, _ = official_data.read_tasks(official_data.fetch_wheel(), (category,))
     filled = 0
     for task in tasks:
-        found = answer_whitelist.single_turn_whitelist(task.reference["truth"], written(task)[0])
+        found = answer_whitelist.single_turn_whitelist(task.data["truth"], written(task)[0])
         filled += bool(found)
         assert all(str(value).strip() for value in found.values())
         assert not any(isinstance(value, bool) for value in found.values())

@@ -151,7 +151,7 @@ def test_a_judge_that_fails_is_not_taken_for_the_model(error: EndpointError) -> 
 
 def task(reference: Any, n_turns: int = 1) -> Task:
     said = Message(role="user", parts=(Text("fly me to crack of for fifty days"),))
-    return Task(id="t", suite="s", turns=(Turn(messages=(said,)),) * n_turns, reference=reference)
+    return Task(id="t", suite="s", turns=(Turn(messages=(said,)),) * n_turns, data=reference)
 
 
 def hear(

@@ -262,7 +262,7 @@ def test_published_parameters_can_be_asked_for_by_name() -> None:
         official_data.fetch_wheel(), ("simple_python", "live_simple")
     )[0]:
         request = "\n".join(m.text for m in task.turns[0].messages if m.role == "user")
-        values = answer_whitelist.single_turn_whitelist(task.reference["truth"], request)
+        values = answer_whitelist.single_turn_whitelist(task.data["truth"], request)
         for topic in values:
             name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", topic).replace("_", " ")
             if "." not in topic and " " not in topic:

@@ -156,7 +156,7 @@ def test_what_the_rules_make_of_published_requests_is_as_written() -> None:
     for group in speech_items.GROUPS:
         entries, _, _ = speech_items.read_entries(speech_items.GROUPS[group], 12, 3)
         for task in speech_items.condition_tasks(entries, "mfcl-speech", (speech_items.TEXT,)):
-            for turn, written in enumerate(task.reference["written"]):
+            for turn, written in enumerate(task.data["written"]):
                 if not written.strip():
                     continue
                 facts = extract_facts(speech_items.expected_by_turn(task)[turn])

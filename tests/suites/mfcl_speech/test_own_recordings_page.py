@@ -45,7 +45,7 @@ def test_own_requests_are_spoken_asked_and_scored(house: Path) -> None:
     [part] = tasks["house-1@clean"].turns[0].messages[-1].parts
     assert isinstance(part, Audio)
     assert audio_clip.decode_clip(MediaStore(run.path / "media").read(part)).seconds > 1
-    assert tasks["house-1@clean"].reference["whitelist"] == [{"room": "kitchen", "level": 40}]
+    assert tasks["house-1@clean"].data["whitelist"] == [{"room": "kitchen", "level": 40}]
     null = tm.run(suite, "control/always-call", log_dir=house / "runs")
     assert null.summary()["score"]["value"] < 1
 
@@ -64,6 +64,6 @@ def test_a_recording_of_ones_own_is_what_is_said(house: Path) -> None:
     tasks = {task.id: task for task in suite.maker.make(suite)}
     assert tasks["house-1@clean"].turns[0].messages[-1].parts == (audio,)
     assert tasks["house-1@snr=10"].turns[0].messages[-1].parts != (audio,)
-    [turn] = tasks["house-1@snr=10"].reference["speech"]["turns"]
+    [turn] = tasks["house-1@snr=10"].data["speech"]["turns"]
     assert turn["uttered"].startswith("Set the kitchen") and turn["timeline"][0]["name"] == "bed"
-    assert tasks["house-2@clean"].reference["speech"]["turns"][0]["voice"]
+    assert tasks["house-2@clean"].data["speech"]["turns"][0]["voice"]

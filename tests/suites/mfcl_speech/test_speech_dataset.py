@@ -83,7 +83,7 @@ def test_every_utterance_lies_there_as_it_is_sent(made: dict[str, Path], name: s
     keys = {
         (task.item, task.axes["condition"], turn)
         for task in spoken
-        for turn, words in enumerate(task.reference["written"]) if words.strip()
+        for turn, words in enumerate(task.data["written"]) if words.strip()
     }  # fmt: skip
     assert set(found) == keys
     paths = [u["audio"] for u in found.values()]
@@ -126,12 +126,12 @@ def test_references_and_whitelist_are_those_of_the_tasks(made: dict[str, Path], 
     for task in tasks(folder):
         turns = range(len(task.turns))
         words = [references[task.item, turn]["written"] for turn in turns]
-        assert words == task.reference["written"]
-        assert [whitelist[task.item, turn] for turn in turns] == task.reference["whitelist"]
+        assert words == task.data["written"]
+        assert [whitelist[task.item, turn] for turn in turns] == task.data["whitelist"]
         assert [
             references[task.item, turn]["calls"] for turn in turns
         ] == speech_items.expected_by_turn(task)
-        for turn, told in enumerate(task.reference.get("speech", {}).get("turns", [])):
+        for turn, told in enumerate(task.data.get("speech", {}).get("turns", [])):
             assert references[task.item, turn]["said"] == told["uttered"]
     assert (
         len(references)
@@ -206,13 +206,13 @@ def test_who_answers_in_a_set_has_the_voice_of_the_set(
     monkeypatch.setattr(speech_pipeline.SpeechPipeline, "make_utterance", listened)
     folder = made["mfcl-speech"]
     task = next(t for t in tasks(folder) if t.id.endswith("@clean") and len(t.turns) == 1
-                and t.reference["whitelist"][0])  # fmt: skip
-    topic = next(iter(task.reference["whitelist"][0]))
+                and t.data["whitelist"][0])  # fmt: skip
+    topic = next(iter(task.data["whitelist"][0]))
     suite = tm.load("mfcl-speech", missing="skip")
     tm.run(suite, Asks(topic), tasks=folder, ids=[task.id], log_dir=tmp_path / "runs")
     assert spoken, "it was answered"
     voice = msgspec.to_builtins(spoken[0])
-    assert voice == task.reference["speech"]["turns"][0]["voice"]
+    assert voice == task.data["speech"]["turns"][0]["voice"]
 
 
 def test_a_set_is_on_record_as_it_was_made_and_needs_no_data_of_bfcl(
@@ -265,13 +265,13 @@ def test_a_voice_that_is_not_here_is_not_asked_for(
 ) -> None:
     placed(monkeypatch, tmp_path / "speech")
     task = next(t for t in tasks(made["mfcl-speech"]) if t.axes["condition"] == "clean")
-    turn = task.reference["speech"]["turns"][0]
+    turn = task.data["speech"]["turns"][0]
     media = MediaStore(tmp_path / "speech" / "media")
     answer = UserAnswer("yes", "yes")
 
     def asked(missing: str, **voice: Any) -> Any:
         speech = {"turns": [turn | {"voice": turn["voice"] | voice}]}
-        odd = msgspec.structs.replace(task, reference=task.reference | {"speech": speech})
+        odd = msgspec.structs.replace(task, data=task.data | {"speech": speech})
         recipe = speech_pipeline.SpeechRecipe(engines=("flite",), missing=missing)  # type: ignore[arg-type]
         return AnswerVoice(recipe, media, MediaStore(tmp_path / "run"))(answer, odd)
 

@@ -60,7 +60,7 @@ def task(city: str, hotel: str, nights: int, *, condition: str = "noisy", **turn
     return Task(
         id=f"x@{condition}", item="x", suite="mfcl-transcripts", category="simple_python",
         turns=(Turn(messages=(said,)),), tools=(BOOK,), axes={"condition": condition},
-        reference={
+        data={
             "bfcl": {"truth": truth}, "written": [written], "whitelist": [{"city": city}],
             **({} if condition == "text" else {"speech": {"turns": [heard]}}),
         },
@@ -238,10 +238,10 @@ def test_a_wish_asked_after_a_wrong_call_is_not_why_it_is_wrong() -> None:
 def test_a_question_in_a_turn_that_is_right_is_no_misfire() -> None:
     one = task("Austin", "The Merrion", 15)
     truth = ["book(city='Austin', hotel='The Merrion', nights=15)"]
-    reference = {**one.reference, "bfcl": {"truth": [truth, truth]},
-                 "written": one.reference["written"] * 2, "whitelist": [{}, {}],
-                 "speech": {"turns": one.reference["speech"]["turns"] * 2}}  # fmt: skip
-    asked = replace(one, turns=one.turns * 2, category="multi_turn_base", reference=reference)
+    reference = {**one.data, "bfcl": {"truth": [truth, truth]},
+                 "written": one.data["written"] * 2, "whitelist": [{}, {}],
+                 "speech": {"turns": one.data["speech"]["turns"] * 2}}  # fmt: skip
+    asked = replace(one, turns=one.turns * 2, category="multi_turn_base", data=reference)
     wish = says("Shall I add breakfast?", Ruling(allowed=False, reason="preference"))
     right = called(city="Austin", hotel="The Merrion", nights=15)
     wrong = replace(called(city="Austin", hotel="The Merrion", nights=50), turn=1)
@@ -258,7 +258,7 @@ def test_a_question_in_a_turn_that_is_right_is_no_misfire() -> None:
 
 def test_chat_where_any_call_is_due_is_drift() -> None:
     one = task("Austin", "The Merrion", 15)
-    asked = replace(one, category="live_relevance", reference={**one.reference, "bfcl": None})
+    asked = replace(one, category="live_relevance", data={**one.data, "bfcl": None})
     chat = says("What a town.", Ruling(allowed=False, reason="chat"))
     assert [
         label.suite_cause for label in speech_failure_modes.find_failure_modes(asked, played(chat))
@@ -315,9 +315,9 @@ def test_what_was_confirmed_in_another_turn_was_not_confirmed() -> None:
 def test_a_name_deep_in_an_object_goes_by_the_path_of_its_topic() -> None:
     one = task("Austin", "The Merrion", 15)
     body = {"name": ["The Merrion"], "nights": [15]}
-    reference = {**one.reference, "bfcl": {"truth": [{"book": {"body": [body]}}]},
+    reference = {**one.data, "bfcl": {"truth": [{"book": {"body": [body]}}]},
                  "whitelist": [{"body.name": "The Merrion"}]}  # fmt: skip
-    asked = replace(one, reference=reference)
+    asked = replace(one, data=reference)
     wrong = called(body={"name": "The Marion", "nights": 15})
     assert speech_failure_modes.find_failure_modes(asked, played(wrong))[0].suite_cause == "FM6"
     told = says("Which name?", Ruling(allowed=True, topics=("body.name",), reply="The Merrion"))

@@ -34,7 +34,7 @@ MAKER = speech_task_maker.SpeechTaskMaker(
 def test_every_entry_has_its_calls_and_revealable_values_by_turn(group: str) -> None:
     for task in asked(group):
         due, wanted = speech_items.expected_by_turn(task), call_differences.expected_calls(task)
-        told = task.reference["whitelist"]
+        told = task.data["whitelist"]
         assert len(due) == len(wanted) == len(told) == len(task.turns), task.id
         assert all(len(calls) == len(names) for calls, names in zip(due, wanted, strict=True))
         kind = str if speech_items.is_multi_turn(task) else dict

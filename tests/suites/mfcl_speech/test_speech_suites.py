@@ -95,7 +95,7 @@ def test_an_item_has_one_voice_and_one_wording_in_all_conditions() -> None:
         "mfcl-transcripts", category="simple_python", items=2, engines="flite", seed=3,
         conditions="clean,snr=10,talkers,network,device", recognisers="simulated:a",
     )  # fmt: skip
-    turns = [task.reference["speech"]["turns"][0] for task in made(suite)]
+    turns = [task.data["speech"]["turns"][0] for task in made(suite)]
     for item in (turns[:5], turns[5:]):
         assert len({(turn["uttered"], json.dumps(turn["voice"])) for turn in item}) == 1
         modules = {e["module"] for turn in item for e in turn.get("timeline", ())}
@@ -197,7 +197,7 @@ def test_what_could_not_be_spoken_is_made_when_the_run_goes_on(
     assert (last.summary()["n_run"], last.summary()["n_not_run"]) == (2, 0)
     last.verify()
     tasks = list(last.tasks())
-    assert kept in tasks and not any("failed" in task.reference["speech"] for task in tasks)
+    assert kept in tasks and not any("failed" in task.data["speech"] for task in tasks)
     for task in tasks:
         [part] = task.turns[0].messages[-1].parts
         assert isinstance(part, Audio) and MediaStore(last.path / "media").read(part)

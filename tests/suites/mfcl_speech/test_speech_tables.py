@@ -460,7 +460,7 @@ def spoken(*turns: dict[str, Any], **more: Any) -> Task:
     written = [f"Written {i} </svg><script>" for i in range(len(turns))]
     reference = {"written": written, "speech": {"turns": list(turns)},
                  "whitelist": {"origin": "Austin"}, **more}  # fmt: skip
-    return Task(id="i@noisy", suite="mfcl-transcripts", reference=reference,
+    return Task(id="i@noisy", suite="mfcl-transcripts", data=reference,
                 turns=tuple(Turn(messages=(Message(role="user", parts=(Text(text="x"),)),))
                             for _ in turns))  # fmt: skip
 
@@ -557,13 +557,13 @@ def test_a_written_task_shows_the_dialogue_alone() -> None:
     ruling = Ruling(allowed=True, reply="A-U-S-T-I-N", topics=("origin",), reason="spelling",
                     judge="rules")  # fmt: skip
     steps = (Step(reply=Reply(text="How is that spelled?"), ruling=ruling), Step(reply=Reply()))
-    task = Task(id="i@text", suite="mfcl-transcripts", turns=(), reference={"written": ["x"]})
+    task = Task(id="i@text", suite="mfcl-transcripts", turns=(), data={"written": ["x"]})
     (only,) = speech_episode_views.episode_views(task, Trajectory(task="i@text", steps=steps))
     assert isinstance(only, Table)
     assert only.rows == ((1, "How is that spelled?", "answered", "A-U-S-T-I-N", "origin",
                           "spelling", "rules"),)  # fmt: skip
     assert not speech_episode_views.episode_views(
-        Task(id="a", suite="s", turns=(), reference=None), QUIET
+        Task(id="a", suite="s", turns=(), data=None), QUIET
     )
 
 

@@ -81,13 +81,13 @@ def _task(plan: ItemPlan, environment: Any) -> Task:
     return Task(
         id=f"{plan.id}@base", item=plan.id, suite=task_maker.SUITE_NAME, category=plan.domain,
         turns=(prompts.make_first_turn(truth.question, None),), tools=search_tools(), seed=SEED,
-        reference=msgspec.to_builtins(truth), axes={"variation": "base"}, limits=task_maker.LIMITS,
+        data=msgspec.to_builtins(truth), axes={"variation": "base"}, limits=task_maker.LIMITS,
     )  # fmt: skip
 
 
 def truth_of(task: Task) -> ItemTruth:
     """Return what is known of an item."""
-    return msgspec.convert(task.reference, ItemTruth)
+    return msgspec.convert(task.data, ItemTruth)
 
 
 def corpus() -> Any:

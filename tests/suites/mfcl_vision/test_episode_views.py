@@ -16,9 +16,10 @@ from tests.suites.mfcl_vision import vision_run
 
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Drawing, Image, Step, Table, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.reports import embedded_pictures, episode_block, html_report
 from toolmark.runs.run_store import Run
-from toolmark.suites.mfcl_vision import episode_scoring, episode_views, failure_modes, query_words
+from toolmark.suites.mfcl_vision import episode_views, failure_modes, query_words
 from toolmark.suites.mfcl_vision.episode_actions import extract_actions
 from toolmark.suites.mfcl_vision.item_records import ItemTruth, SignMark, choice_candidates
 
@@ -30,7 +31,7 @@ def made(
     agent: vision_run.Played, number: int = 1, **shape: bool | int
 ) -> dict[str, Table | Drawing]:
     asked = vision_run.task(number, "base", SEEN, **shape)
-    steps = agent(episode_scoring.task_truth(asked))
+    steps = agent(read_task_data(asked, ItemTruth))
     found = episode_views.build_views(asked, vision_run.trajectory(asked, steps))
     return {each.title: each for each in found}
 
@@ -92,7 +93,7 @@ def test_without_boxes_or_a_picture_there_is_no_drawing_of_it() -> None:
     steps = vision_run.follows(known)
     for held, seen in ((bare, SEEN), (known, None)):
         asked = msgspec.structs.replace(
-            vision_run.task(1, "base", seen), reference=msgspec.to_builtins(held)
+            vision_run.task(1, "base", seen), data=msgspec.to_builtins(held)
         )
         titles = [
             view.title
@@ -100,7 +101,7 @@ def test_without_boxes_or_a_picture_there_is_no_drawing_of_it() -> None:
         ]
         assert not any("picture as the model" in title for title in titles)
     published = ItemTruth(answers=("Paris",), question=known.question, variation="base")
-    asked = Task(id="p", suite="mfcl-vision", turns=(), reference=msgspec.to_builtins(published))
+    asked = Task(id="p", suite="mfcl-vision", turns=(), data=msgspec.to_builtins(published))
     found = episode_views.build_views(
         asked, vision_run.trajectory(vision_run.task(1, "base", SEEN), steps)
     )
@@ -209,7 +210,7 @@ def test_a_large_picture_is_scaled_and_linked_once_for_all_that_show_it(tmp_path
     seen = store.add_image(vision_run.picture(1), "image/jpeg")
     assert seen.size_bytes > embedded_pictures.MAX_EMBEDDED_BYTES
     asked = vision_run.task(1, "base", seen)
-    trajectory = vision_run.trajectory(asked, vision_run.follows(episode_scoring.task_truth(asked)))
+    trajectory = vision_run.trajectory(asked, vision_run.follows(read_task_data(asked, ItemTruth)))
     found = episode_views.build_views(asked, trajectory)
     block = episode_block.completed_block(0, asked, trajectory, {}, found, store, tmp_path)
     body = json.loads(block.details)

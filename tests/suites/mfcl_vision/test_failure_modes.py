@@ -86,12 +86,12 @@ def episode(*steps: Step, said: str) -> Trajectory:
 
 
 def primary(done: Trajectory, truth: ItemTruth = TRUTH) -> str:
-    task = replace(TASK, reference=msgspec.to_builtins(truth))
+    task = replace(TASK, data=msgspec.to_builtins(truth))
     return scripted.modes(episode_scoring.score_episode(task, done)["paper"].labels)
 
 
 def labelled(done: Trajectory) -> tuple[Label, ...]:
-    task = replace(TASK, reference=msgspec.to_builtins(TRUTH))
+    task = replace(TASK, data=msgspec.to_builtins(TRUTH))
     return episode_scoring.score_episode(task, done)["paper"].labels
 
 
@@ -222,7 +222,7 @@ def test_a_search_that_the_environment_refuses_is_a_fault_of_form_and_no_query(
     world = WebEnvironment(search_tools(), pages, snippets=True)
     results = tuple(asyncio.run(world.call(one)) for one in tried)
     refused = Step(reply=Reply(), calls=tried, results=results)
-    task = replace(TASK, reference=msgspec.to_builtins(TRUTH))
+    task = replace(TASK, data=msgspec.to_builtins(TRUTH))
     found = episode_scoring.score_episode(task, episode(refused, said="I do not know"))["paper"]
     assert (found.labels[0].cause, found.labels[0].suite_cause) == (
         "format",
@@ -252,7 +252,7 @@ def test_a_right_answer_written_otherwise_is_a_matter_of_form(said: str) -> None
 
 def test_an_accepted_answer_is_right_whatever_it_looks_like() -> None:
     item = replace(TRUTH, answers=("I Am Not Sure",))
-    task = replace(TASK, reference=msgspec.to_builtins(item))
+    task = replace(TASK, data=msgspec.to_builtins(item))
     for said in ('{"answer": "I Am Not Sure"}', "I am not sure."):
         for verdict in episode_scoring.score_episode(task, episode(said=said)).values():
             assert verdict.outcome == "correct" and verdict.parts["refused"] == 0
@@ -265,7 +265,7 @@ def test_an_error_that_is_made_on_the_undamaged_picture_too_is_other(
     base: str, native: str
 ) -> None:
     truth = replace(TRUTH, variation="edges")
-    task = replace(TASK, id="i@edges", reference=msgspec.to_builtins(truth))
+    task = replace(TASK, id="i@edges", data=msgspec.to_builtins(truth))
     controls = {("i", 0, "paper"): base} if base else {}
     found = episode_scoring.score_episode(task, episode(said="1 May 1900"), controls)
     labels = found["paper"].labels
@@ -276,7 +276,7 @@ def test_an_error_that_is_made_on_the_undamaged_picture_too_is_other(
 
 
 def test_shares_of_words_add_up_and_say_where_they_come_from() -> None:
-    task = replace(TASK, reference=msgspec.to_builtins(TRUTH))
+    task = replace(TASK, data=msgspec.to_builtins(TRUTH))
     words = step((call(SEARCH_TOOL, keywords="Tulden museum red zebra"), hits("tulden")))
     read = step((call(FETCH_TOOL, url="https://a.b/tulden"), '{"content": "Balmoral"}'))
     then = step((call(SEARCH_TOOL, keywords="Balmoral"), "[]"))

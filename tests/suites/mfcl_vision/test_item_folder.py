@@ -13,11 +13,12 @@ from PIL import Image
 import toolmark as tm
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.records import Image as Part
+from toolmark.core.task_data import read_task_data
 from toolmark.environments.cassette import Cassette
 from toolmark.environments.search_environment import SEARCH_TOOL
 from toolmark.runs import dataset_folder
-from toolmark.suites.mfcl_vision import episode_scoring, item_folder, prompts, web_environment
-from toolmark.suites.mfcl_vision.item_records import Hop, SignMark
+from toolmark.suites.mfcl_vision import item_folder, prompts, web_environment
+from toolmark.suites.mfcl_vision.item_records import Hop, ItemTruth, SignMark
 
 GOOD: dict[str, Any] = {
     "id": "a", "image": "a.png", "question": "Who built it?", "answer": "Ada Brun",
@@ -107,7 +108,7 @@ def test_bad_pictures_are_named_and_the_run_goes_on(tmp_path: Path) -> None:
     assert set(reasons) == {f"{name}@{each}" for name in bad for each in ("base", "crop-4:3")}
     assert all(f"{task.partition('@')[0]}.png" in why for task, why in reasons.items())
     task = run.task("wide@base")
-    assert episode_scoring.task_truth(task).size == (1536, 192)
+    assert read_task_data(task, ItemTruth).size == (1536, 192)
     assert isinstance(task.turns[0].messages[-1].parts[0], Part)
 
 
@@ -118,7 +119,7 @@ def test_boxes_follow_the_picture(tmp_path: Path) -> None:
                     search=f"corpus:{tmp_path}")  # fmt: skip
     boxes = {}
     for task in suite.maker.make(suite):
-        truth = episode_scoring.task_truth(task)
+        truth = read_task_data(task, ItemTruth)
         [mark] = truth.marks
         assert mark.box is not None
         boxes[truth.variation] = (*mark.box, *truth.size)
@@ -155,7 +156,7 @@ def test_no_name_of_a_picture_ends_the_run(name: str, tmp_path: Path) -> None:
         return
     good, odd = suite.maker.make(suite)
     assert (
-        episode_scoring.task_truth(good).size == (320, 200)
+        read_task_data(good, ItemTruth).size == (320, 200)
         and len(web_environment.picture_failure(odd)) < 300
     )
     assert web_environment.picture_failure(odd).startswith(
@@ -252,7 +253,7 @@ def test_a_box_is_cut_to_the_picture_and_one_outside_is_reported_with_the_file(
     made = list(suite.maker.make(suite))
     inside, beside = made[:8], made[8:]
     assert not any(map(web_environment.picture_failure, inside))
-    assert episode_scoring.task_truth(inside[0]).marks[0].box == pytest.approx((0, 20, 100, 200))
+    assert read_task_data(inside[0], ItemTruth).marks[0].box == pytest.approx((0, 20, 100, 200))
     told = "a.png: the box [320, 20, 400, 40] of a clue lies outside the picture"
     assert set(map(web_environment.picture_failure, beside)) == {told}
 

@@ -222,7 +222,9 @@ def test_an_answer_on_a_sign_is_a_breach() -> None:
     plan = _plan()
     sign = Sign(role="clutter", lines=(plan.answers[0],))
     setting = replace(plan.setting, signs=(*plan.setting.signs, sign))
-    assert "is given away" in item_validation.check_plan(replace(plan, setting=setting), held().corpus)
+    assert "is given away" in item_validation.check_plan(
+        replace(plan, setting=setting), held().corpus
+    )
 
 
 def test_a_clue_in_the_question_is_a_breach() -> None:

@@ -16,13 +16,14 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Image, Reply, Request, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.environments.search_environment import FETCH_TOOL, SEARCH_TOOL
 from toolmark.generation.item_maker import ItemMaker
 from toolmark.perturb.image.picture_variations import TABLE_2_VARIATIONS
 from toolmark.runs import dataset_folder
 from toolmark.runs.record_files import read_records
 from toolmark.suites.mfcl_vision import item_folder, item_records, prompts, web_environment
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
+from toolmark.suites.mfcl_vision.item_records import ItemTruth
 
 KNOBS: dict[str, Any] = {"items": 4, "variations": "base,edges,crop-16:9", "seed": 7, "hops": "1,2"}
 
@@ -76,7 +77,7 @@ def test_tasks_are_as_promised(made: Path) -> None:
     assert len({task.item for task in asked}) == 4
     assert len({(task.axes["domain"], task.axes["kind"]) for task in asked}) == 4
     for task in asked:
-        truth = task_truth(task)
+        truth = read_task_data(task, ItemTruth)
         system, user = task.turns[0].messages
         picture = user.parts[0]
         assert system.text == prompts.SYSTEM_PROMPT and isinstance(picture, Image)
@@ -167,7 +168,11 @@ def test_what_is_asked_hangs_on_no_way_to_say_it() -> None:
 @pytest.mark.slow
 def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None:
     held = item_folder.read_item_folder(made)
-    own = {task.item: task_truth(task) for task in tasks(made) if task.axes["variation"] == "base"}
+    own = {
+        task.item: read_task_data(task, ItemTruth)
+        for task in tasks(made)
+        if task.axes["variation"] == "base"
+    }
     assert [entry.id for entry in held.entries] == list(own)
     for entry in held.entries:
         assert entry.truth.answers == own[entry.id].answers

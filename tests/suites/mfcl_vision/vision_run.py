@@ -26,13 +26,14 @@ from toolmark.core.records import (
     Trajectory,
     Usage,
 )
+from toolmark.core.task_data import read_task_data
 from toolmark.environments.search_environment import search_tools
 from toolmark.perturb.image.box_geometry import Box
 from toolmark.runs import run_finalization, run_folders
 from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
-from toolmark.suites.mfcl_vision import episode_scoring, prompts
+from toolmark.suites.mfcl_vision import prompts
 from toolmark.suites.mfcl_vision.item_records import (
     DOMAINS,
     QUERY_KINDS,
@@ -129,7 +130,7 @@ def task(
         category=axes["domain"],
         turns=(prompts.make_first_turn(known.question, seen),),
         tools=search_tools(),
-        reference=msgspec.to_builtins(known),
+        data=msgspec.to_builtins(known),
         axes=axes,
     )
 
@@ -236,7 +237,7 @@ def run(
         rng = random.Random(f"{asked.item}{model}")  # the same for all variations of an item
         right = rng.random() < luck[asked.axes["variation"]]
         agent = follows if right else rng.choice(AGENTS[1:])
-        known = episode_scoring.task_truth(asked)
+        known = read_task_data(asked, ItemTruth)
         done.append(trajectory(asked, agent(known), tool_format=tool_format))
     done.close()
     made = Run(path)

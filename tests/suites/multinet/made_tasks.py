@@ -174,7 +174,7 @@ def tasks(family: str, n: int, forms: tuple[Form, ...] = ("text",)) -> list[Task
 
 def answered(task: Task, skill: float) -> Trajectory:
     """An answer: right by `skill`, else wrong, out of range, no answer at all."""
-    truth = msgspec.convert(task.reference, Truth)
+    truth = msgspec.convert(task.data, Truth)
     rng = seeds.make_rng(5, task.id, 0, f"answers {skill}")
     said = format_answer(truth, _answer(truth, skill, rng), task.tools)
     if rng.random() < (0.02 if truth.form == "text" else 0.15):

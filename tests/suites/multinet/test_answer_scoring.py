@@ -40,7 +40,7 @@ def task(
     guesses = more.pop("baseline_answers", {})
     known = Truth(family=family, source="synthetic", form=form, space=space, truth=right,
                   group="g", baseline_answers=guesses)  # fmt: skip
-    return Task(id="t", suite="s", turns=(), reference={**msgspec.to_builtins(known), **more})
+    return Task(id="t", suite="s", turns=(), data={**msgspec.to_builtins(known), **more})
 
 
 def judged(asked: Task, *said: str | Reply) -> dict[str, Verdict]:

@@ -60,7 +60,7 @@ def truth(family: Family, space: AnswerSpace, form: Form, known: Any, right: Any
 
 def task(known: Truth, tools: tuple[Tool, ...] = ()) -> Task:
     return Task(id="t", suite=f"multinet-{known.family}", turns=(), tools=tools,
-                reference=msgspec.to_builtins(known))  # fmt: skip
+                data=msgspec.to_builtins(known))  # fmt: skip
 
 
 @pytest.mark.parametrize("form", ["text", "tool"])

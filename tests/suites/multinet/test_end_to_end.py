@@ -14,10 +14,11 @@ import toolmark as tm
 from toolmark.cli import app
 from toolmark.core import worker_processes
 from toolmark.core.errors import UsageError
+from toolmark.core.task_data import read_task_data
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES
-from toolmark.suites.multinet.frame_records import Truth, parse_truth
+from toolmark.suites.multinet.frame_records import Truth
 from toolmark.suites.multinet.multinet_families import BASELINES_BY_FAMILY, FAMILIES, Family
 
 SYNTHETIC = tuple(family for family in FAMILIES if family != "bfcl")
@@ -54,7 +55,7 @@ def test_a_baseline_that_plays_is_worth_what_its_guesses_are(
 ) -> None:
     suite = load(family)
     oracle = tm.run(suite, "control/oracle", log_dir=tmp_path)
-    truths = {task.id: parse_truth(task) for task in oracle.tasks()}
+    truths = {task.id: read_task_data(task, Truth) for task in oracle.tasks()}
     parts = {each.task: each.verdicts["paper"].parts for each in oracle.scores()}
     assert {each.form for each in truths.values()} == {"text", "tool"}
     for name in BASELINES_BY_FAMILY[family]:

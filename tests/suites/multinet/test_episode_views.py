@@ -14,9 +14,10 @@ from tests.suites.multinet import made_tasks
 
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Drawing, Reply, Table, Task, Trajectory
+from toolmark.core.task_data import read_task_data
 from toolmark.reports import html_report
 from toolmark.suites.multinet import episode_views, report_tables, task_making
-from toolmark.suites.multinet.frame_records import parse_truth
+from toolmark.suites.multinet.frame_records import Truth
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -73,7 +74,7 @@ def test_rules_that_parse_differently_are_distinguished() -> None:
 
 def test_probabilities_are_bars_and_the_right_one_is_there_however_small() -> None:
     (task,) = made_tasks.tasks("odds", 1)
-    truth = parse_truth(task)
+    truth = read_task_data(task, Truth)
     shares = [0.0] * 36
     for i in range(10):
         shares[(int(str(truth.truth)) + 1 + i) % 36] = 0.1

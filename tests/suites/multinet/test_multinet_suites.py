@@ -21,12 +21,13 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Image, Message, Reply, Request, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.official_bfcl import official_data
 from toolmark.runs import dataset_folder
 from toolmark.suites.multinet import control_models, task_making
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES
-from toolmark.suites.multinet.frame_records import Choice, Frame, OneStepRows, Picture, parse_truth
+from toolmark.suites.multinet.frame_records import Choice, Frame, OneStepRows, Picture, Truth
 from toolmark.suites.multinet.multinet_families import FAMILIES
 from toolmark.suites.multinet.row_sampling import JoinedRows, SampledRows
 
@@ -128,10 +129,12 @@ def test_a_row_is_asked_in_both_forms_in_succession(family: str) -> None:
         assert {**text.axes, "form": ""} == {**tool.axes, "form": ""}
         assert not text.tools and tool.tools
         assert text.axes["source"] == ("published" if family == "bfcl" else "synthetic")
-        assert parse_truth(text).truth == parse_truth(tool).truth
+        assert read_task_data(text, Truth).truth == read_task_data(tool, Truth).truth
         for task in (text, tool):
-            assert msgspec.to_builtins(parse_truth(task)) == task.reference, "nothing but a Truth"
-        assert bool(parse_truth(text).parameters) == (family == "bfcl")
+            assert msgspec.to_builtins(read_task_data(task, Truth)) == task.data, (
+                "nothing but a Truth"
+            )
+        assert bool(read_task_data(text, Truth).parameters) == (family == "bfcl")
     assert tasks == list(tm.load(f"multinet-{family}", form="both", **FEW[family]))
 
 
@@ -141,7 +144,9 @@ def test_what_is_sent_does_not_hang_on_what_is_right(family: str) -> None:
     for frame in pending.items:
         for form in task_making.ALL_FORMS:
             task = pending.build_task(frame, form)
-            other = control_models.FAULTS_BY_SPACE[type(frame.space)]["wrong"](parse_truth(task))
+            other = control_models.FAULTS_BY_SPACE[type(frame.space)]["wrong"](
+                read_task_data(task, Truth)
+            )
             twin = pending.build_task(replace(frame, truth=other, baseline_answers={}), form)
             assert other != frame.truth
             assert (twin.turns, twin.tools) == (task.turns, task.tools)
@@ -188,7 +193,9 @@ def test_a_row_whose_picture_lacks_is_not_run(tmp_path: Path) -> None:
     ]
     assert task_making.picture_failure(tasks[2]) == "r01.png: no such file"
     for task in tasks:
-        assert msgspec.to_builtins(parse_truth(task)) == task.reference, "a Truth, and nothing else"
+        assert msgspec.to_builtins(read_task_data(task, Truth)) == task.data, (
+            "a Truth, and nothing else"
+        )
 
 
 def test_a_run_says_which_pictures_lack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

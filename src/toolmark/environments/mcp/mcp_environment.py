@@ -38,6 +38,7 @@ from toolmark.environments.mcp import (
     server_identity,
     server_launch,
 )
+from toolmark.environments.mcp.mcp_task_data import read_mcp_data
 from toolmark.environments.mcp.sandbox_limits import SANDBOX_WATCH
 from toolmark.environments.mcp.server_config import ServerConfig
 from toolmark.environments.mcp.server_session import CallRefused
@@ -170,15 +171,15 @@ class McpServersFactory(EnvironmentFactory):
 
     def _fill_workspace(self, task: Task, workspace: Path) -> None:
         """Copy the task's pictures to `images/`, then call `prepare`."""
-        names = tuple(_task_reference(task).get("images", ()))
+        names = read_mcp_data(task).images
         parts = [part for turn in task.turns for message in turn.messages for part in message.parts]
         pictures = [part for part in parts if isinstance(part, Image)]
         for index, picture in enumerate(pictures):
             default_name = f"{index + 1}{_SUFFIX.get(picture.mime, '')}"
             name = names[index] if index < len(names) else default_name
-            if not isinstance(name, str) or not _FILE_NAME.fullmatch(name):
+            if not _FILE_NAME.fullmatch(name):
                 raise ToolEnvironmentError(
-                    f"task {task.id}: reference.images: not a file name: {name!r}"
+                    f"task {task.id}: data.images: not a file name: {name!r}"
                 )
             path = workspace / "images" / name
             path.parent.mkdir(exist_ok=True)
@@ -222,11 +223,8 @@ def _describe_tasks(ids: Sequence[str]) -> str:
 def _server_names(task: Task, servers: Sequence[ServerConfig]) -> list[str]:
     """Return the servers that a task needs: those that it names, else all that are enabled."""
     enabled = [server.name for server in servers if not server.disabled]
-    return list(dict.fromkeys(_task_reference(task).get("servers", enabled)))
-
-
-def _task_reference(task: Task) -> Mapping[str, Any]:
-    return task.reference if isinstance(task.reference, Mapping) else {}
+    named = read_mcp_data(task).servers
+    return list(dict.fromkeys(enabled if named is None else named))
 
 
 async def _start_servers(supervisors: Sequence[ServerSupervisor]) -> None:

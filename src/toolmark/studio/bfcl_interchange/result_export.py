@@ -13,7 +13,9 @@ from toolmark.core import json_codec
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import atomic_file
 from toolmark.core.records import Call, Reply, Score, Step, Task, Trajectory, Verdict
+from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import prompt_formats, reply_decoding
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.statistics.score_columns import Columns
 from toolmark.studio.bfcl_interchange import result_rows
 from toolmark.studio.bfcl_interchange.handler_replies import ArgumentShape
@@ -212,6 +214,7 @@ def _failure_line(task: Task, verdict: Verdict, result: Any) -> dict[str, Any]:
         "error_type": label.suite_cause,
     }
     question = [[{"role": m.role, "content": m.text} for m in turn.messages] for turn in task.turns]
+    truth = None if task.data is None else read_task_data(task, BfclTaskData).truth
     return {
         "id": task.id,
         "test_category": task.category,
@@ -219,7 +222,7 @@ def _failure_line(task: Task, verdict: Verdict, result: Any) -> dict[str, Any]:
         **error,
         "prompt": {"id": task.id, "question": question},
         "model_result_raw": result,
-        "possible_answer": None if task.reference is None else task.reference["truth"],
+        "possible_answer": truth,
     }
 
 

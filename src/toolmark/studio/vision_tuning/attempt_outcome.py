@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from toolmark.core.records import Label, Task, Trajectory
+from toolmark.core.task_data import read_task_data
 from toolmark.studio.vision_tuning.tuning_records import Trial, TrialOutcome
 from toolmark.suites.mfcl_vision import episode_scoring
 from toolmark.suites.mfcl_vision.episode_actions import extract_actions
-from toolmark.suites.mfcl_vision.episode_scoring import EpisodeCase, task_truth
+from toolmark.suites.mfcl_vision.episode_scoring import EpisodeCase
+from toolmark.suites.mfcl_vision.item_records import ItemTruth
 
 GRADING_RULE = "fair"
 """Under this rule an answer with only a spelling error is correct."""
@@ -31,7 +33,9 @@ class AttemptOutcome(NamedTuple):
 
 def judge_attempt(task: Task, trajectory: Trajectory) -> AttemptOutcome:
     """Judge one attempt."""
-    case = EpisodeCase(task, trajectory, task_truth(task), extract_actions(trajectory))
+    case = EpisodeCase(
+        task, trajectory, read_task_data(task, ItemTruth), extract_actions(trajectory)
+    )
     answer_text = case.actions.final_message.answer or trajectory.answer
     if episode_scoring.is_right(case, GRADING_RULE):
         return AttemptOutcome("solved", answer_text, None)

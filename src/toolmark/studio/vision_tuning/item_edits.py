@@ -22,11 +22,11 @@ from msgspec.structs import replace
 from toolmark.core import seeds
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.perturb.image import picture_file
 from toolmark.studio.vision_tuning.author_edits import AuthorEdit
 from toolmark.studio.vision_tuning.unrelated_sentences import unrelated_sentences
 from toolmark.suites.mfcl_vision import item_validation, picture_variants, prompts
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
 from toolmark.suites.mfcl_vision.item_records import ItemTruth, SignMark
 
 AUTHOR_EDIT, HINT_EDIT, UNHINT_EDIT, HOPS_EDIT = "own", "hint", "unhint", "hops"
@@ -51,7 +51,7 @@ def apply_edit(name: str, task: Task, rng: Random, media: MediaStore) -> EditedT
 
 def apply_author_edit(task: Task, author_edit: AuthorEdit) -> EditedTask:
     """Make an author's edit. Raises ValueError where the question would then contain the answer."""
-    truth = task_truth(task)
+    truth = read_task_data(task, ItemTruth)
     parts = {name: text for name, text in author_edit.parts.items() if text is not None}
     question = replace(truth.question, **parts)
     truth = replace(truth, question=question)
@@ -66,7 +66,7 @@ def apply_author_edit(task: Task, author_edit: AuthorEdit) -> EditedTask:
 
 
 def _remove_hint(task: Task, rng: Random, media: MediaStore) -> EditedTask:
-    truth = task_truth(task)
+    truth = read_task_data(task, ItemTruth)
     if not truth.question.hint:
         raise ValueError("it has no hint")
     question = replace(truth.question, hint="")
@@ -76,7 +76,7 @@ def _remove_hint(task: Task, rng: Random, media: MediaStore) -> EditedTask:
 
 
 def _add_context(task: Task, rng: Random, media: MediaStore) -> EditedTask:
-    truth = task_truth(task)
+    truth = read_task_data(task, ItemTruth)
     unused = [aside for aside in unrelated_sentences() if aside not in truth.question.context]
     if len(unused) < _N_SENTENCES:
         raise ValueError("every sentence stands there already")
@@ -88,7 +88,7 @@ def _add_context(task: Task, rng: Random, media: MediaStore) -> EditedTask:
 
 def _crop_picture(task: Task, rng: Random, media: MediaStore) -> EditedTask:
     """Crop to the first of the shapes, in a random order, that removes something."""
-    truth = task_truth(task)
+    truth = read_task_data(task, ItemTruth)
     if not any(mark.role == "clue" and mark.box for mark in truth.marks):
         raise ValueError("it is not known where the clue is")
     old = task_picture(task)
@@ -116,7 +116,7 @@ def _describe_sizes(old: tuple[int, int], new: tuple[int, int]) -> str:
 
 
 def _add_hint(task: Task, rng: Random, media: MediaStore) -> EditedTask:
-    truth = task_truth(task)
+    truth = read_task_data(task, ItemTruth)
     if truth.question.hint:
         raise ValueError("it has a hint already")
     clue = next((mark for mark in truth.marks if mark.role == "clue"), None)
@@ -169,4 +169,4 @@ def _rebuild_task(task: Task, truth: ItemTruth, part: Image | None = None) -> Ta
     ):
         raise ValueError(f"the question would tell the answer {given_away!r}")
     turn = prompts.make_first_turn(truth.question, part or task_picture(task))
-    return replace(task, turns=(turn,), reference=msgspec.to_builtins(truth))
+    return replace(task, turns=(turn,), data=msgspec.to_builtins(truth))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from toolmark.core import json_codec
 from toolmark.core.records import Record, Table, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.runs import dataset_folder
 from toolmark.runs.suite import Suite
 from toolmark.studio.vision_tuning.attempt_outcome import fails_version
@@ -27,7 +28,7 @@ from toolmark.studio.vision_tuning.tuning_records import (
     TuningRequest,
 )
 from toolmark.suites.mfcl_vision import prompts
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
+from toolmark.suites.mfcl_vision.item_records import ItemTruth
 
 HISTORY_FILE = "history.jsonl"
 SET_DESCRIPTION = "Vision items that people can solve and most of a panel of models failed."
@@ -116,7 +117,7 @@ def item_history(item: TunedItem, request: TuningRequest) -> ItemHistory:
 def _version_history(
     item: TunedItem, version: ItemVersion, request: TuningRequest
 ) -> VersionHistory:
-    truth = task_truth(version.task)
+    truth = read_task_data(version.task, ItemTruth)
     return VersionHistory(
         version=version.number,
         question=prompts.question_text(truth.question),

@@ -15,6 +15,7 @@ from toolmark.core import json_codec, seeds
 from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Result, Task, Trajectory
+from toolmark.core.task_data import read_task_data
 from toolmark.environments import provider_circuit_breaker
 from toolmark.environments.search_environment import FETCH_TOOL
 from toolmark.runs import runner
@@ -42,9 +43,8 @@ from toolmark.studio.vision_tuning.tuning_folder import TunedItem, TuningFolder,
 from toolmark.studio.vision_tuning.tuning_records import HopPage, ItemVersion, Trial, TuningRequest
 from toolmark.suites import suite_registry
 from toolmark.suites.mfcl_vision import generation_parameters
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
 from toolmark.suites.mfcl_vision.generation_parameters import MAX_HOPS
-from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION, Hop
+from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION, Hop, ItemTruth
 from toolmark.suites.mfcl_vision.web_environment import WebEnvironmentFactory, picture_failure
 
 Panel: TypeAlias = Mapping[str, Model]
@@ -179,7 +179,7 @@ class ItemEditor:
 
     def _redraw_longer(self, item: TunedItem) -> EditedTask | None:
         """Draw another item of the same domain and query type, with one page more to find."""
-        n = len(task_truth(item.latest_version.task).hops)
+        n = len(read_task_data(item.latest_version.task, ItemTruth).hops)
         task = self.redraw(self.suite, item.id, n + 1) if 0 < n < MAX_HOPS else None
         return EditedTask(task, f"another question: {n + 1} pages instead of {n}") if task else None
 
@@ -303,7 +303,7 @@ class PanelRound:
             stored_hops = [leaf.hop for leaf in item.pages if leaf.version == version.number]
             try:
                 environment = await self.factory.environment_without_outages(version.task)
-                for hop in task_truth(version.task).hops:
+                for hop in read_task_data(version.task, ItemTruth).hops:
                     if hop not in stored_hops and (
                         text := _page_text(await environment.call(_fetch_call(hop)))
                     ):

@@ -28,6 +28,7 @@ from toolmark.environments.memory_environment import (
 )
 from toolmark.official_bfcl import official_data, tool_schemas
 from toolmark.official_bfcl.agentic_scoring import MEMORY_CATEGORIES, WEB_CATEGORIES
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.suites.bfcl.parameters import DEFAULT_ENCODER
 
 CATEGORIES = (*WEB_CATEGORIES, *MEMORY_CATEGORIES)
@@ -117,7 +118,7 @@ class CategoryTasks:
             category=self.category,
             turns=(Turn(messages=(_system_message(text), *_to_messages(entry.question[0]))),),
             tools=self.tools,
-            reference={"truth": truth.ground_truth},
+            data=msgspec.to_builtins(BfclTaskData(truth=truth.ground_truth)),
             limits=Limits(steps=MAX_STEPS),
             needs=needed_ids,
         )

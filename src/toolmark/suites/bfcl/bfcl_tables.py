@@ -8,7 +8,9 @@ from typing import Any
 
 from toolmark.core import json_codec
 from toolmark.core.records import Cell, Chart, Table, Task, Trajectory
+from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import agentic_scoring, official_data, reply_decoding
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.official_bfcl.official_data import CATEGORIES
 from toolmark.statistics.failure_mode_tables import failed_answers
 from toolmark.statistics.score_columns import Columns, ordered_levels
@@ -91,7 +93,7 @@ def episode_tables(task: Task, trajectory: Trajectory) -> list[Table]:
     if task.category in agentic_scoring.CATEGORIES:
         return [agentic_scoring.episode_table(task, trajectory)]
     decoded = reply_decoding.decode_reply(task, trajectory)
-    truth = [] if task.reference is None else task.reference["truth"]
+    truth = [] if task.data is None else read_task_data(task, BfclTaskData).truth
     rows: list[tuple[Cell, ...]] = []
     unmatched = list(decoded.calls)
     for number, expected in enumerate(truth, 1):

@@ -78,7 +78,7 @@ class _TaskFolder:
 
     def write_task(self, task: Task, workspace: Path) -> None:
         """Write a task's functions to a file named after its episode's workspace."""
-        functions = replace(task, turns=(), reference={"graph": task.reference["graph"]})
+        functions = replace(task, turns=())
         self._task_path(workspace).write_bytes(json_codec.encode_record(functions))
 
     def remove_task(self, workspace: Path) -> None:

@@ -10,13 +10,22 @@ from functools import cache
 from itertools import islice, product
 from random import Random
 from string import ascii_lowercase
-from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from toolmark.core import seeds
 from toolmark.core.records import Limits, Message, Sampling, Task, Text, Tool, Turn
-from toolmark.environments.function_graph import MAX_VALUE, MIN_VALUE
+from toolmark.environments.function_graph import (
+    MAX_VALUE,
+    MIN_VALUE,
+    FunctionKind,
+    Graph,
+    GraphTaskData,
+    Input,
+    Node,
+    Output,
+)
 from toolmark.suites.funcbench.graph_shape import GraphShape, GraphSize, draw_shape
 
 SUITE_NAME = "funcbench"
@@ -108,7 +117,7 @@ def make_tasks(
     nodes, given = _make_nodes(
         size, shape, _draw_names(size, shape, seeds.make_rng(seed, item, 0, "names"))
     )
-    target: str = nodes[0]["output"]["name"]
+    target = nodes[0].output.name
     tools = [_make_tool(node) for node in nodes]
     seeds.shuffle(seeds.make_rng(seed, item, 0, "order"), tools)
     fixed = {
@@ -118,7 +127,8 @@ def make_tasks(
         "kind": irrelevant_kind(size),
     }
     turn = Turn(messages=_make_messages(target, given))
-    reference = {"graph": {"target": target, "nodes": nodes, "known_values": given}}
+    stored = GraphTaskData(Graph(target=target, nodes=nodes, known_values=given))
+    data = msgspec.to_builtins(stored)
     calls = 2 * size.core
     steps = calls if cap else 2 * size.n_functions
     for variant in variants:
@@ -129,7 +139,7 @@ def make_tasks(
             category=f"core {size.core}",
             turns=(turn,),
             tools=tuple(tools),
-            reference=reference,
+            data=data,
             axes=fixed | variant.axes,
             # one more than the number of allowed calls: the last one is the answer
             limits=Limits(steps=steps + 1, calls=calls if cap else None),
@@ -150,17 +160,17 @@ def _make_messages(target: str, known_values: dict[str, int]) -> tuple[Message, 
     )
 
 
-def _make_tool(node: dict[str, Any]) -> Tool:
-    names = [x["parameter"] for x in node["inputs"]]
+def _make_tool(node: Node) -> Tool:
+    names = [x.parameter for x in node.inputs]
     inputs = ", ".join(
-        f"`{x['parameter']}` {TYPE_TEMPLATE.format(type=x['type'], subtype=x['subtype'])}"
-        for x in node["inputs"]
+        f"`{x.parameter}` {TYPE_TEMPLATE.format(type=x.type, subtype=x.subtype)}"
+        for x in node.inputs
     )
-    output = node["output"]
-    tag = TYPE_TEMPLATE.format(type=output["type"], subtype=output["subtype"])
+    output = node.output
+    tag = TYPE_TEMPLATE.format(type=output.type, subtype=output.subtype)
     return Tool(
-        name=node["function"],
-        description=DESCRIPTION_TEMPLATE.format(name=output["name"], tag=tag, inputs=inputs),
+        name=node.function,
+        description=DESCRIPTION_TEMPLATE.format(name=output.name, tag=tag, inputs=inputs),
         parameters={
             "type": "object",
             "properties": dict.fromkeys(names, _INTEGER_SCHEMA),
@@ -206,46 +216,46 @@ def _draw_names(size: GraphSize, shape: GraphShape, rng: Random) -> _DrawnNames:
 
 def _make_nodes(
     size: GraphSize, shape: GraphShape, names: _DrawnNames
-) -> tuple[list[dict[str, Any]], dict[str, int]]:
+) -> tuple[list[Node], dict[str, int]]:
     """Return the functions, and the variables whose values are given."""
     given: dict[str, int] = {}
-    nodes: list[dict[str, Any]] = []
+    nodes: list[Node] = []
     first_outside = size.n_functions
     parameters = iter(names.parameters)
     for index, producers in enumerate(shape.parents):
-        inputs = [_input_record(names, p, next(parameters), names.functions[p]) for p in producers]
+        inputs = [_make_input(names, p, next(parameters), names.functions[p]) for p in producers]
         if not producers:
             new = range(first_outside, first_outside + size.root_inputs)
             first_outside = new.stop
-            inputs = [_input_record(names, v, names.variables[v], names.variables[v]) for v in new]
+            inputs = [_make_input(names, v, names.variables[v], names.variables[v]) for v in new]
             if index < size.core or size.known_distractor_inputs:
                 given.update((names.variables[v], names.values[v]) for v in new)
         nodes.append(
-            {
-                "function": names.functions[index],
-                "kind": _function_kind(size, index),
-                "inputs": inputs,
-                "output": {
-                    "name": names.variables[index],
-                    "type": names.types[index],
-                    "subtype": names.subtypes[index],
-                    "value": names.values[index],
-                },
-            }
+            Node(
+                function=names.functions[index],
+                kind=_function_kind(size, index),
+                inputs=inputs,
+                output=Output(
+                    name=names.variables[index],
+                    type=names.types[index],
+                    subtype=names.subtypes[index],
+                    value=names.values[index],
+                ),
+            )
         )
     return nodes, given
 
 
-def _input_record(names: _DrawnNames, variable: int, parameter: str, source: str) -> dict[str, str]:
-    return {
-        "parameter": parameter,
-        "type": names.types[variable],
-        "subtype": names.subtypes[variable],
-        "source": source,
-    }
+def _make_input(names: _DrawnNames, variable: int, parameter: str, source: str) -> Input:
+    return Input(
+        parameter=parameter,
+        type=names.types[variable],
+        subtype=names.subtypes[variable],
+        source=source,
+    )
 
 
-def _function_kind(size: GraphSize, index: int) -> str:
+def _function_kind(size: GraphSize, index: int) -> FunctionKind:
     if index < size.core:
         return "core"
     return "connected" if index < size.core + size.connected else "disconnected"

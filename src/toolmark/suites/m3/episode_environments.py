@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Task, ToolFormat
+from toolmark.core.task_data import read_task_data
 from toolmark.environments import cassette as cassette_files
 from toolmark.environments.cassette import Cassette, CassetteHeader
 from toolmark.environments.mcp import sandbox, server_identity, server_launch
@@ -26,6 +27,7 @@ from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
 from toolmark.runs.suite import EnvironmentSource
+from toolmark.suites.m3.m3_task_data import M3TaskData
 
 CASSETTE_MODES = ("replay", "record", "auto")
 AGENTS: dict[str, Agent] = {"loop": TOOL_LOOP, "executor": Executor()}
@@ -52,9 +54,9 @@ def recording_identity(task: Task) -> Any:
     encoder.
     """
     parts = [part for turn in task.turns for message in turn.messages for part in message.parts]
-    reference = task.reference if isinstance(task.reference, Mapping) else {}
+    data = read_task_data(task, M3TaskData)
     pictures = [part.sha256 for part in parts if isinstance(part, Image)]
-    return [pictures, *(reference.get(key) for key in ("images", "files", "repository"))]
+    return [pictures, data.images or None, data.files, data.repository]
 
 
 @dataclass(frozen=True, slots=True)

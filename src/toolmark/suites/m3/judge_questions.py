@@ -32,8 +32,10 @@ from toolmark.core.records import (
     Trajectory,
     Usage,
 )
+from toolmark.core.task_data import read_task_data
 from toolmark.formats.executor_json import strip_thoughts
 from toolmark.runs import judge_panels
+from toolmark.suites.m3.m3_task_data import M3TaskData
 
 MAX_ATTEMPTS = 5
 # Characters of one result: a very long result must not make an episode impossible to judge.
@@ -123,7 +125,10 @@ def episode_material(task: Task, trajectory: Trajectory) -> Mapping[str, Any]:
 
 
 def _grounding_material(task: Task, trajectory: Trajectory) -> Mapping[str, Any]:
-    return {"reference": task.reference["steps"], "steps": executed_steps(trajectory)}
+    return {
+        "reference": read_task_data(task, M3TaskData).reference_steps,
+        "steps": executed_steps(trajectory),
+    }
 
 
 def _stepwise_material(task: Task, trajectory: Trajectory) -> Mapping[str, Any]:
@@ -133,7 +138,8 @@ def _stepwise_material(task: Task, trajectory: Trajectory) -> Mapping[str, Any]:
 
 def _reference_calls(task: Task) -> list[Any]:
     """Return the calls of each step of the reference; steps without calls are left out."""
-    return [step["calls"] for step in task.reference["steps"] if step["calls"]]
+    steps = read_task_data(task, M3TaskData).reference_steps
+    return [step["calls"] for step in steps if step["calls"]]
 
 
 GROUNDING_PART = "information_grounding"

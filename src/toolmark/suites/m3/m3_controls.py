@@ -10,7 +10,9 @@ from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.models.scripted_model import ScriptedModel, parse_error_rate
+from toolmark.suites.m3.m3_task_data import M3TaskData
 
 Steps = list[list[Call]]
 
@@ -22,7 +24,9 @@ def make_oracle(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     """
     if options:
         raise UsageError("control/oracle takes no options here")
-    return _make_script("control/oracle", reference_calls(task), task.reference["answer"])
+    return _make_script(
+        "control/oracle", reference_calls(task), read_task_data(task, M3TaskData).answer
+    )
 
 
 def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
@@ -34,7 +38,7 @@ def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     kind = options.get("class", "")
     if kind not in FAULT_CLASSES:
         raise UsageError(f"no fault class {kind!r}{suggest_names(kind, FAULT_CLASSES)}")
-    steps, answer = reference_calls(task), task.reference["answer"]
+    steps, answer = reference_calls(task), read_task_data(task, M3TaskData).answer
     rng = seeds.make_rng(task.seed, task.id, repeat, f"faulty {kind}")
     if rng.random() < parse_error_rate(options.get("rate", "0.2")):
         steps, answer = FAULT_CLASSES[kind](rng, steps, answer)
@@ -48,7 +52,7 @@ def reference_calls(task: Task) -> Steps:
             Call(name=call["name"], arguments=json.dumps(call["arguments"], ensure_ascii=False))
             for call in step["calls"]
         ]
-        for step in task.reference["steps"]
+        for step in read_task_data(task, M3TaskData).reference_steps
     ]
 
 

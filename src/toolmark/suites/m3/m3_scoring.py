@@ -20,6 +20,7 @@ from toolmark.core import json_codec, sentence_encoder
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.failure import Failure
 from toolmark.core.records import Attempt, Cause, Label, Task, Tool, Trajectory, Usage, Verdict
+from toolmark.core.task_data import read_task_data
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import ScoreFunction
 from toolmark.scoring import alignment
@@ -32,6 +33,7 @@ from toolmark.suites.m3.m3_tables import (
     TOOL_PREFIX,
     UNKNOWN_TOOL_LABEL,
 )
+from toolmark.suites.m3.m3_task_data import M3TaskData
 from toolmark.suites.m3.parameters import EXACT_SIMILARITY
 
 GRADING_RULES: tuple[alignment.GradingRule, ...] = ("official", "paper", "fair")
@@ -78,24 +80,24 @@ def score_episode(
     reference without calls if the task has no final state or answer to check: any episode would
     satisfy it.
     """
-    if not task.reference["steps"] and not _has_result_check(task):
+    data = read_task_data(task, M3TaskData)
+    if not data.reference_steps and not _has_result_check(data):
         raise DataError(f"task {task.id!r}: {published_tasks.EMPTY_REFERENCE}")
     offered = trajectory.tools or task.tools
     executed = executed_calls(trajectory, offered)
-    truth = task.reference["steps"]
     failed = [i for i, call_outcome in enumerate(executed.outcomes) if call_outcome != "success"]
-    faults = list(_result_faults(task, trajectory))
+    faults = list(_result_faults(data, trajectory))
     verdicts: dict[str, Verdict] = {}
     for rule in GRADING_RULES:
         found = alignment.align_trajectory(
-            truth,
+            data.reference_steps,
             executed.steps,
             similarity or alignment.exact_similarity(offered),
             rule=rule,
             failed=failed,
             tools=offered,
         )
-        verdicts[rule] = _make_verdict(task, trajectory, executed, found, faults)
+        verdicts[rule] = _make_verdict(data, trajectory, executed, found, faults)
     return verdicts
 
 
@@ -128,26 +130,21 @@ def parse_arguments(arguments: str) -> Any:
 # --- success ----------------------------------------------------------------------------
 
 
-def _result_faults(task: Task, trajectory: Trajectory) -> Iterator[Label]:
+def _result_faults(data: M3TaskData, trajectory: Trajectory) -> Iterator[Label]:
     """Yield the faults of the final state, then of the answer."""
-    reference = task.reference
-    if not _has_result_check(task):
+    if not _has_result_check(data):
         return
-    for difference in workspace_state.find_differences(
-        reference.get("expected_state", {}), trajectory.state or {}
-    ):
+    for difference in workspace_state.find_differences(data.expected_state, trajectory.state or {}):
         yield _make_label("state", "state", difference)
     answer = json_codec.restore_surrogates(trajectory.answer)
-    wrong = answer_checking.check_answer(
-        answer, reference.get("answers", ()), reference.get("wrong_values", ())
-    )
+    wrong = answer_checking.check_answer(answer, data.answers, data.wrong_values)
     if wrong:
         cause: Cause = "wrong_answer" if answer.strip() else "no_answer"
         yield _make_label(cause, "answer", "; ".join(wrong))
 
 
-def _has_result_check(task: Task) -> bool:
-    return bool(task.reference.get("expected_state") or task.reference.get("answers"))
+def _has_result_check(data: M3TaskData) -> bool:
+    return bool(data.expected_state or data.answers)
 
 
 def _make_label(cause: Cause, suite_cause: str, evidence: str) -> Label:
@@ -159,7 +156,7 @@ def _make_label(cause: Cause, suite_cause: str, evidence: str) -> Label:
 
 
 def _make_verdict(
-    task: Task,
+    data: M3TaskData,
     trajectory: Trajectory,
     executed: ExecutedCalls,
     found: Mapping[str, Any],
@@ -168,10 +165,10 @@ def _make_verdict(
     parts = {name: float(found[name]) for name in ALIGNMENT_MEASURES}
     average = sum(parts.values()) / len(parts)
     parts |= _count_parts(trajectory, executed, found) | {"avg6": average, "alignment": average}
-    labels = list(_verdict_labels(task, trajectory, executed, found, faults))
-    success = not faults if _has_result_check(task) else found["matched"] == found["total_gt_calls"]
+    labels = list(_verdict_labels(data, trajectory, executed, found, faults))
+    success = not faults if _has_result_check(data) else found["matched"] == found["total_gt_calls"]
     value = average
-    if _has_result_check(task):
+    if _has_result_check(data):
         value = float(success)
         parts["success"] = value
     if success:
@@ -218,9 +215,8 @@ def score_missing_prediction(task: Task, attempt: Attempt) -> dict[str, Verdict]
     """
     if attempt.failure.cause != NO_PREDICTION.cause:
         return {}
-    found = alignment.align_trajectory(
-        task.reference["steps"], None, alignment.exact_similarity(), rule="fair"
-    )
+    steps = read_task_data(task, M3TaskData).reference_steps
+    found = alignment.align_trajectory(steps, None, alignment.exact_similarity(), rule="fair")
     parts = {name: float(found[name]) for name in ALIGNMENT_MEASURES}
     parts |= {"avg6": 0.0, "alignment": 0.0, MISSING_PART: 1.0}
     parts |= {"n_truth": float(found["total_gt_calls"]), "n_made": 0.0, "n_matched": 0.0}
@@ -246,7 +242,7 @@ def _outcomes_by_tool(executed: ExecutedCalls) -> Counter[tuple[str, call_outcom
 
 
 def _verdict_labels(
-    task: Task,
+    data: M3TaskData,
     trajectory: Trajectory,
     executed: ExecutedCalls,
     found: Mapping[str, Any],
@@ -257,7 +253,7 @@ def _verdict_labels(
         cause, why = _ENDING_LABELS[trajectory.ending]
         yield _make_label(cause, trajectory.ending, why)
     yield from faults
-    yield from _missing_call_labels(task.reference["steps"], executed, found)
+    yield from _missing_call_labels(data.reference_steps, executed, found)
     flat = [call for step in executed.steps for call in step["calls"]]
     for call, call_outcome in zip(flat, executed.outcomes, strict=True):
         if call_outcome != "success":
@@ -316,12 +312,13 @@ def prepare_scoring(run: Run) -> ScoreFunction:
     wanted: dict[str, dict[str, None]] = {}
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
-        name = task.reference["similarity"]
+        data = read_task_data(task, M3TaskData)
+        name = data.similarity
         if name == EXACT_SIMILARITY:
             continue
         offered = trajectory.tools or task.tools
         texts = wanted.setdefault(name, {})
-        for step in (*task.reference["steps"], *executed_calls(trajectory, offered).steps):
+        for step in (*data.reference_steps, *executed_calls(trajectory, offered).steps):
             texts.update(dict.fromkeys(alignment.step_call_texts(step, offered)))
     rows = {}
     for name, texts_to_encode in wanted.items():
@@ -363,7 +360,7 @@ def _score_with_judgements(
 def _score_with_encoder(
     rows: Mapping[str, Mapping[str, NDArray[Any]]], task: Task, trajectory: Trajectory
 ) -> dict[str, Verdict]:
-    found = rows.get(task.reference["similarity"])
+    found = rows.get(read_task_data(task, M3TaskData).similarity)
     if found is None:
         return score_episode(task, trajectory)
 

@@ -10,6 +10,7 @@ from toolmark.core.errors import UsageError
 from toolmark.core.files import cache_folder, file_sha256
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Sampling, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.environments.cassette import CassetteHeader
 from toolmark.environments.mcp import server_config
 from toolmark.runs import suite_parameters
@@ -31,6 +32,7 @@ from toolmark.suites.m3 import (
     m3_tables,
     published_tasks,
 )
+from toolmark.suites.m3.m3_task_data import M3TaskData
 from toolmark.suites.m3.parameters import M3Parameters
 
 EXPORT = SetExport(
@@ -132,7 +134,7 @@ def _load_tasks(parameters: M3Parameters, store: MediaStore) -> tuple[list[Task]
                 entry, question, folder, store, similarity=parameters.similarity
             )
         )
-    n_without_picture = sum("missing" in task.reference for task in made)
+    n_without_picture = sum(bool(read_task_data(task, M3TaskData).missing) for task in made)
     if n_without_picture:
         notes.append(
             f"{n_without_picture} tasks lack their picture below {folder} and will not be run"

@@ -13,13 +13,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from toolmark.core import number_format
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Limits, Message, Part, Task, Text, Turn
+from toolmark.core.task_data import read_task_data
 from toolmark.environments.mcp.mcp_environment import MODEL_WORKSPACE
 from toolmark.suites.m3 import prediction_files
+from toolmark.suites.m3.m3_task_data import M3TaskData, PlainStep
 from toolmark.suites.m3.prediction_files import EntryProblem
 
 SUITE_NAME = "m3"
@@ -135,9 +138,9 @@ def hop_axes(steps: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-def plain_steps(steps: Iterable[ReferenceStep]) -> list[dict[str, Any]]:
+def plain_steps(steps: Iterable[ReferenceStep]) -> list[PlainStep]:
     """Return steps in the published layout as plain JSON values; empty if no step has a call."""
-    plain = [
+    plain: list[PlainStep] = [
         {"calls": [{"name": call.name, "arguments": call.arguments} for call in step.calls]}
         for step in steps
     ]
@@ -155,18 +158,17 @@ def make_task(
 ) -> Task:
     """Make the task of a reference trajectory; its picture is read from the folder.
 
-    A missing picture is named in `reference["missing"]`, and the task is not run. Raises DataError
+    A missing picture is named in `data.missing`, and the task is not run. Raises DataError
     for a picture that cannot be read, or whose name leads out of the folder.
     """
     steps = plain_steps(entry.steps)
-    reference: dict[str, Any] = {
-        "steps": steps,
-        "answer": entry.final_reply,
-        "servers": server_names(steps),
-        "similarity": similarity,
-    }
-    if entry.answers:
-        reference["answers"] = list(entry.answers)
+    data = M3TaskData(
+        steps=steps,
+        answer=entry.final_reply,
+        servers=server_names(steps),
+        similarity=similarity,
+        answers=tuple(entry.answers),
+    )
     parts: list[Part] = [Text(question)]
     if entry.image:
         try:
@@ -176,17 +178,17 @@ def make_task(
         name = PurePosixPath(entry.image).name
         if image is None:
             # Without the folder: tasks are compared by content.
-            reference["missing"] = entry.image
+            data = replace(data, missing=entry.image)
         else:
             parts = [Text(question_with_picture(question, name)), image]
-            reference["images"] = (name,)
+            data = replace(data, images=(name,))
     return Task(
         id=entry.id,
         item=entry.id,
         suite=suite,
         category=task_kind(entry.id) or entry.type,
         turns=(Turn(messages=(Message(role="user", parts=tuple(parts)),)),),
-        reference=reference,
+        data=msgspec.to_builtins(data),
         axes=hop_axes(steps),
         limits=LIMITS,
     )
@@ -223,8 +225,9 @@ def _leaves_folder(name: str) -> bool:
 def reference_notes(tasks: Iterable[Task]) -> list[str]:
     """Return notes on references without calls and on references with one step."""
     listed = list(tasks)
-    empty = [task.id for task in listed if not task.reference["steps"]]
-    sizes = [len(task.reference["steps"]) for task in listed if task.reference["steps"]]
+    n_steps = {task.id: len(read_task_data(task, M3TaskData).reference_steps) for task in listed}
+    empty = [id for id, n in n_steps.items() if not n]
+    sizes = [n for n in n_steps.values() if n]
     lines = []
     if empty:
         lines.append(
@@ -262,8 +265,7 @@ def unplayable_reason(task: Task) -> str:
     A task without its picture, or with a reference without calls, is not playable. A task without a
     reference is playable: authors of references play such tasks.
     """
-    reference = task.reference if isinstance(task.reference, Mapping) else {}
-    if not reference.get("steps", True):
+    data = read_task_data(task, M3TaskData)
+    if data.steps == []:
         return EMPTY_REFERENCE
-    missing = reference.get("missing")
-    return f"the picture is missing: {missing}" if missing else ""
+    return f"the picture is missing: {data.missing}" if data.missing else ""

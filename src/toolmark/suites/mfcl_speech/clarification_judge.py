@@ -198,7 +198,7 @@ def read_whitelist(task: Task, turn: int) -> Whitelist:
 
 
 def _reference_field(task: Task, key: str) -> Any:
-    return task.reference.get(key) if isinstance(task.reference, Mapping) else None
+    return task.data.get(key) if isinstance(task.data, Mapping) else None
 
 
 def _turn_request(task: Task, turn: int) -> str:

@@ -25,7 +25,7 @@ from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline
 
 FILES = {
     "audio": "every utterance: audio/ITEM/CONDITION.wav, of several turns CONDITION-turn-N.wav",
-    "references.jsonl": "for every item and turn: what was written, what is said, and the expected calls",
+    "references.jsonl": "for every item and turn: the written text, the spoken text, the expected calls",
     "transcripts.jsonl": "of every utterance and recogniser what it wrote, and how wrong that is",
     "utterances.jsonl": "of every sound its voice, its acoustics, and when what happened",
     "whitelist.jsonl": "of every item and turn what the user may tell when asked",
@@ -42,7 +42,7 @@ def make_export(dropped: Mapping[str, str], pipeline: SpeechPipeline) -> SetExpo
         limits=speech_data_card.LIMITS,
         packages=PACKAGES,
         files=FILES,
-        user_texts=lambda task: [text for text in task.reference["written"] if text.strip()],
+        user_texts=lambda task: [text for text in task.data["written"] if text.strip()],
         write_extra_files=write_further_files,
         asking_parameters=("judge", "missing"),
         current_hashes=(),
@@ -90,9 +90,9 @@ class DatasetWriter:
 
     def _write_references(self, task: Task) -> None:
         """Write what all tasks of an item share: the words and what is expected."""
-        written, turns = task.reference["written"], _speech_turns(task)
+        written, turns = task.data["written"], _speech_turns(task)
         for number, (calls, values) in enumerate(
-            zip(speech_items.expected_by_turn(task), task.reference["whitelist"], strict=True)
+            zip(speech_items.expected_by_turn(task), task.data["whitelist"], strict=True)
         ):
             turn = turns[number] if turns else {}
             wording = {name: turn.get(name, "") for name in ("rewritten", "uttered")}
@@ -166,7 +166,7 @@ class SoundNames:
 
 def _speech_turns(task: Task) -> list[Mapping[str, Any]]:
     """Return what is known of the sound of each turn; nothing for a task asked in writing."""
-    return list(task.reference.get("speech", {}).get("turns", ()))
+    return list(task.data.get("speech", {}).get("turns", ()))
 
 
 def _transcripts(turn: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -66,7 +66,7 @@ class SpeechEnvironments(DelegatingFactory):
         self, task: Task, states: Mapping[str, Any], /
     ) -> AsyncIterator[EnvironmentWithUser]:
         """Return a fresh environment."""
-        speech = task.reference.get("speech", {})
+        speech = task.data.get("speech", {})
         for turn in speech.get("turns", ()):
             if turn.get("audio"):
                 self.media.copy_from(
@@ -185,7 +185,7 @@ class AnswerVoice:
         Names come from a file and go to a program, so only installed voices are accepted. Raises
         ToolEnvironmentError for another one, unless the recipe says to skip missing voices.
         """
-        turns = task.reference.get("speech", {}).get("turns", ())
+        turns = task.data.get("speech", {}).get("turns", ())
         recorded = next(filter(None, (turn.get("voice") for turn in turns)), None)
         if recorded is None:
             return None

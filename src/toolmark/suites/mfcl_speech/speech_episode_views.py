@@ -78,7 +78,7 @@ def episode_views(task: Task, trajectory: Trajectory) -> list[EpisodeView]:
 
 def speech_turns(task: Task) -> list[SpeechTurn]:
     """Return what is known of each turn's sound; nothing for a task that was asked in writing."""
-    reference = task.reference if isinstance(task.reference, dict) else {}
+    reference = task.data if isinstance(task.data, dict) else {}
     speech = reference.get("speech")
     turns = speech.get("turns", ()) if isinstance(speech, dict) else ()
     return [turn if isinstance(turn, dict) else {} for turn in turns]
@@ -148,7 +148,7 @@ def _aligned_words(turn: SpeechTurn, text: str) -> Iterator[AlignedWord]:
 
 def _turn_whitelist(task: Task, turn: int) -> Mapping[str, Any]:
     """Return what the user may reveal in a turn; lists are by turn, or one for all."""
-    stored = task.reference.get("whitelist", {}) if isinstance(task.reference, dict) else {}
+    stored = task.data.get("whitelist", {}) if isinstance(task.data, dict) else {}
     if isinstance(stored, list):
         stored = stored[turn] if turn < len(stored) else {}
     return stored if isinstance(stored, dict) else {}
@@ -233,7 +233,7 @@ def _cut_word(word: str) -> str:
 
 def _turn_table(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Table]:
     """Return what happened to each turn from the written text to the transcript."""
-    written = task.reference.get("written", ()) if turns else ()
+    written = task.data.get("written", ()) if turns else ()
     rows: list[Row] = []
     for i, turn in enumerate(turns):
         if not turn:  # the user says nothing there

@@ -149,7 +149,7 @@ def _turns_lacking_calls(
     text_places: Set[call_differences.DifferencePlace],
 ) -> list[int]:
     """Return the turns that lack a call or a value; in relevance tasks any call is due."""
-    if task.reference["bfcl"] is None:
+    if task.data["bfcl"] is None:
         turns_due = [] if "irrelevance" in task.category else range(len(task.turns))
         return [turn for turn in turns_due if not call_differences.made_calls(trajectory, turn)]
     places = call_differences.difference_places(task, trajectory) - text_places
@@ -169,13 +169,13 @@ def _find_ruling(task: Task, step: Step) -> Ruling | None:
         return step.ruling
     turn_whitelist = _turn_whitelist(task, step.turn)
     return clarification_rules.rule_on_message(
-        step.reply.text, turn_whitelist, task.reference["written"][step.turn]
+        step.reply.text, turn_whitelist, task.data["written"][step.turn]
     )
 
 
 def _turn_whitelist(task: Task, turn: int) -> Mapping[str, Any]:
     """Return what the user may reveal in a turn; lists are by turn, or one for all."""
-    stored = task.reference.get("whitelist") or {}
+    stored = task.data.get("whitelist") or {}
     if isinstance(stored, list):
         stored = stored[min(turn, len(stored) - 1)]
     return stored if isinstance(stored, Mapping) else {}
@@ -199,7 +199,7 @@ def asks_for_something(step: Step, ruling: Ruling) -> bool:
 
 
 def _find_blending(task: Task, trajectory: Trajectory) -> Label | None:
-    truth, written = call_differences.expected_calls(task), task.reference["written"]
+    truth, written = call_differences.expected_calls(task), task.data["written"]
     for turn, turn_sound in enumerate(_turn_sounds(task)):
         others = list(_other_speech(turn_sound))
         own_words = {
@@ -267,7 +267,7 @@ def _find_premature(
         if not n or not (wrong_value.tool_was_called or n < len(truth[wrong_value.turn])):
             continue  # nothing was executed, or another tool: that is no haste
         turn = heard[wrong_value.turn]
-        spoken = str(turn.get("uttered") or task.reference["written"][wrong_value.turn])
+        spoken = str(turn.get("uttered") or task.data["written"][wrong_value.turn])
         places = [
             position
             for value in wrong_value.accepted
@@ -321,7 +321,7 @@ def _find_entity_error(
 ) -> Label | None:
     confirmed = set(_confirmed_values(task, trajectory))
     for wrong_value in wrong:
-        written = task.reference["written"][wrong_value.turn]
+        written = task.data["written"][wrong_value.turn]
         names = [value for value in wrong_value.accepted if is_proper_noun(value, written)]
         value_keys = {
             (wrong_value.turn, wrong_value.path, call_differences.value_words((value,)))
@@ -369,7 +369,7 @@ def _find_distortion(task: Task, wrong: Sequence[WrongValue]) -> Label | None:
 
 
 def _turn_sounds(task: Task) -> list[Mapping[str, Any]]:
-    turns = task.reference.get("speech", {}).get("turns", [])
+    turns = task.data.get("speech", {}).get("turns", [])
     return turns or [{} for _ in task.turns]
 
 

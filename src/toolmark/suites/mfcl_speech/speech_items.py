@@ -52,7 +52,7 @@ def _build_task(suite: str, entry: Task, axes: Mapping[str, str]) -> Task:
         entry,
         id="@".join((entry.id, *axes.values())),
         suite=suite,
-        reference={"bfcl": entry.reference, "written": written_requests(entry)},
+        data={"bfcl": entry.data, "written": written_requests(entry)},
         axes=dict(axes),
     )
 
@@ -118,8 +118,8 @@ def written_requests(task: Task) -> list[str]:
 
 def original_task(task: Task) -> Task:
     """Return the task in the form that BFCL's own graders, simulators and controls expect."""
-    reference: Any = task.reference["bfcl"]
-    return replace(task, id=task.item, suite="bfcl", reference=reference)
+    reference: Any = task.data["bfcl"]
+    return replace(task, id=task.item, suite="bfcl", data=reference)
 
 
 def replace_user_messages(task: Task, messages: Sequence[Message | None]) -> Task:
@@ -138,7 +138,7 @@ def is_multi_turn(task: Task) -> bool:
 
 def expected_by_turn(task: Task) -> list[Any]:
     """Return what is expected of each turn in BFCL's form: call records, or calls as text."""
-    if task.reference["bfcl"] is None:
+    if task.data["bfcl"] is None:
         return [[] for _ in task.turns]
-    truth = task.reference["bfcl"]["truth"]
+    truth = task.data["bfcl"]["truth"]
     return list(truth) if is_multi_turn(task) else [truth]

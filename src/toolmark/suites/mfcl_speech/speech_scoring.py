@@ -110,7 +110,7 @@ def error_signature(label: Label) -> str:
 
 
 def _speech_parts(task: Task, trajectory: Trajectory) -> dict[str, float]:
-    turns: list[Mapping[str, Any]] = task.reference.get("speech", {}).get("turns", [])
+    turns: list[Mapping[str, Any]] = task.data.get("speech", {}).get("turns", [])
     parts = {
         name: fmean(values)
         for name in _AVERAGED_PARTS

@@ -91,7 +91,7 @@ class SpeechTaskMaker(ItemMaker[SpokenItem]):
 
     def finish_task(self, task: Task, item: SpokenItem) -> Task:
         """Return the task as it is asked, with the reason if an utterance has failed."""
-        reference = {**task.reference, "whitelist": list(item.whitelists)}
+        reference = {**task.data, "whitelist": list(item.whitelists)}
         user_messages: list[Message | None] = [None] * len(task.turns)
         failed = ""
         turns = item.utterances.get(task.axes["condition"])
@@ -108,14 +108,14 @@ class SpeechTaskMaker(ItemMaker[SpokenItem]):
             failed = next(
                 (utterance.failed for utterance in turns if utterance and utterance.failed), ""
             )
-        seeded = replace(task, reference=reference, seed=self.recipe.seed)
+        seeded = replace(task, data=reference, seed=self.recipe.seed)
         finished = self.add_system_prompt(speech_items.replace_user_messages(seeded, user_messages))
         return self.mark_failed(finished, failed) if failed else finished
 
     def mark_failed(self, task: Task, reason: str) -> Task:
         """Return the task with the reason in the record of its speech."""
-        speech = {**task.reference.get("speech", {}), "failed": reason}
-        return replace(task, reference={**task.reference, "speech": speech})
+        speech = {**task.data.get("speech", {}), "failed": reason}
+        return replace(task, data={**task.data, "speech": speech})
 
     def draft(self, task: Task) -> Task:
         """Return the written task with its system prompt; nothing is spoken."""
@@ -153,7 +153,7 @@ def _make_jobs(
     """Yield the utterances of a task; None for a turn in which the user says nothing."""
     truth = speech_items.expected_by_turn(task)
     tools = task.tools
-    for turn, written in enumerate(task.reference["written"]):
+    for turn, written in enumerate(task.data["written"]):
         tools += task.turns[turn].tools
         if not written.strip():
             yield None
@@ -171,8 +171,8 @@ def _make_jobs(
 
 def _turn_whitelists(task: Task) -> list[dict[str, Any]]:
     """Return the whitelist of each turn; where no call is due the user reveals nothing."""
-    written = task.reference["written"]
-    if task.reference["bfcl"] is None:
+    written = task.data["written"]
+    if task.data["bfcl"] is None:
         return [{} for _ in written]
     if speech_items.is_multi_turn(task):
         return list(answer_whitelist.turn_whitelists(speech_items.original_task(task), written))
@@ -213,7 +213,7 @@ def _snr(utterance: Utterance) -> dict[str, float]:
 
 def failure_reason(task: Task) -> str:
     """Return why a task could not be spoken when it was made, "" if it was."""
-    return str(task.reference.get("speech", {}).get("failed", ""))
+    return str(task.data.get("speech", {}).get("failed", ""))
 
 
 def effort_note(tasks: Iterable[Task]) -> str:
@@ -225,7 +225,7 @@ def effort_note(tasks: Iterable[Task]) -> str:
         bool(written.strip())
         for _, group in groupby(tasks, key=lambda task: (task.item, task.axes["condition"]))
         if (task := next(group)).axes["condition"] != TEXT
-        for written in task.reference["written"]
+        for written in task.data["written"]
     )
     return (
         f"{format_count(clips)} clips to be spoken, but for those that are stored" if clips else ""

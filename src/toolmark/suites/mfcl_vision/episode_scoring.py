@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from toolmark.core import json_codec
 from toolmark.core.records import Cause, Ending, Label, Task, Trajectory, Verdict
+from toolmark.core.task_data import read_task_data
 from toolmark.formats.native_format import NativeFormat
 from toolmark.perturb.image import reshaping
 from toolmark.runs.suite import ScoreFunction
@@ -63,16 +63,13 @@ class EpisodeCase(NamedTuple):
     actions: EpisodeActions
 
 
-def task_truth(task: Task) -> ItemTruth:
-    """Return the reference of a task as an `ItemTruth`."""
-    return msgspec.convert(task.reference, ItemTruth)
-
-
 def score_episode(
     task: Task, trajectory: Trajectory, controls: BaseErrors | None = None
 ) -> dict[str, Verdict]:
     """Score one episode; `controls` are the errors on the paired undamaged pictures."""
-    case = EpisodeCase(task, trajectory, task_truth(task), extract_actions(trajectory))
+    case = EpisodeCase(
+        task, trajectory, read_task_data(task, ItemTruth), extract_actions(trajectory)
+    )
     parts = _episode_parts(case)
     found: dict[str, Verdict] = {}
     for rule in RULES:

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from toolmark.core import svg
 from toolmark.core.records import Cell, Drawing, Image, Table, Task, Trajectory
+from toolmark.core.task_data import read_task_data
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.environments.page_address import page_key
 from toolmark.models.secret_mask import escape_control_chars
@@ -22,7 +23,6 @@ from toolmark.suites.mfcl_vision import (
     variation_statistics,
 )
 from toolmark.suites.mfcl_vision.episode_actions import EpisodeActions, SearchQuery, extract_actions
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
 from toolmark.suites.mfcl_vision.item_records import ItemTruth, SignMark, SignRole
 from toolmark.suites.mfcl_vision.query_words import Origin
 
@@ -78,7 +78,7 @@ class QueryWord(NamedTuple):
 
 def build_views(task: Task, trajectory: Trajectory) -> list[View]:
     """Return the picture with its signs, question and answer, queries, path, opened pages."""
-    truth, actions = task_truth(task), extract_actions(trajectory)
+    truth, actions = read_task_data(task, ItemTruth), extract_actions(trajectory)
     first_views: list[View] = [
         *_picture_drawing(task, truth),
         _question_table(truth, actions),

@@ -105,7 +105,7 @@ class SignMark(Record, frozen=True, kw_only=True):
 
 
 class ItemTruth(Record, frozen=True, kw_only=True):
-    """The reference of a vision task. Published items may have answers only.
+    """What a vision task stores in `data`. Published items may have answers only.
 
     `variation` and `settings` describe the changes to the picture. `size` is (width, height) in
     pixels.

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.environments.search_environment import FETCH_TOOL, SEARCH_TOOL
 from toolmark.suites.mfcl_vision import final_answer, prompts
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
+from toolmark.suites.mfcl_vision.item_records import ItemTruth
 from toolmark.suites.mfcl_vision.web_environment import has_split_query
 
 MAX_RESULTS = 3
@@ -25,7 +26,7 @@ class OracleModel(Model):
     """Follows the hops of one task; at a hop that fails it replies that it does not know."""
 
     def __init__(self, task: Task) -> None:
-        self._truth = task_truth(task)
+        self._truth = read_task_data(task, ItemTruth)
         self._query_argument = "query_text" if has_split_query(task.tools) else "keywords"
         self._n_calls = 0
         self._expected_text = ""

@@ -19,14 +19,14 @@ from toolmark.core import files, json_codec, number_format
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Table, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.environments.page_address import MAX_PAGE_BYTES, PAGE_SUFFIXES
 from toolmark.environments.page_corpus import PageSource
 from toolmark.generation.portable_file_names import FileNames
 from toolmark.runs.record_files import read_records
 from toolmark.runs.suite import SetExport
 from toolmark.suites.mfcl_vision import item_folder, prompts
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
-from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION, SignMark
+from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION, ItemTruth, SignMark
 from toolmark.suites.mfcl_vision.web_environment import Corpora, picture_failure
 
 IMAGES_FOLDER = "images"
@@ -63,7 +63,7 @@ def make_export(pages: Corpora | Path | None) -> SetExport:
         limits=GENERATED_LIMITS if is_generated else (),
         packages=PACKAGES,
         files=FILE_DESCRIPTIONS,
-        user_texts=lambda task: [prompts.question_text(task_truth(task).question)],
+        user_texts=lambda task: [prompts.question_text(read_task_data(task, ItemTruth).question)],
         write_extra_files=partial(write_set_files, pages=pages),
         asking_parameters=("search", "snippets", "outages"),
     )
@@ -102,7 +102,7 @@ def _link_image(media: MediaStore, names: FileNames, folder: Path, task: Task) -
 
 def _item_row(task: Task, image: str) -> dict[str, Any]:
     """Return an item as `item_folder` reads it."""
-    truth = task_truth(task)
+    truth = read_task_data(task, ItemTruth)
     row = item_folder.ItemRow(
         id=task.item,
         image=image,
@@ -150,7 +150,7 @@ class _SetTally:
 
     def count(self, task: Task) -> None:
         """Count one task."""
-        truth = task_truth(task)
+        truth = read_task_data(task, ItemTruth)
         self._sizes.setdefault(truth.variation, Counter())[truth.size] += 1
         if task.item not in self._counted_items:
             self._counted_items.add(task.item)

@@ -43,7 +43,7 @@ class ItemHeader(NamedTuple):
 
 
 class RenderedPicture(NamedTuple):
-    """An item's picture as shown, with its reference."""
+    """An item's picture as shown, with its data."""
 
     data: bytes
     mime: str
@@ -185,7 +185,7 @@ def build_pending_task(header: ItemHeader, variation: str, *, tools: tuple[Tool,
         category=header.domain,
         turns=(prompts.make_first_turn(_blank_truth(variation).question, None),),
         tools=tools,
-        reference=msgspec.to_builtins(_blank_truth(variation)),
+        data=msgspec.to_builtins(_blank_truth(variation)),
         axes={"variation": variation, "domain": header.domain, "kind": header.kind},
         limits=LIMITS,
     )
@@ -223,14 +223,14 @@ class VisionTaskMaker(ItemMaker[MadeItem]):
         return replace(
             task,
             turns=(prompts.make_first_turn(truth.question, part),),
-            reference=msgspec.to_builtins(truth),
+            data=msgspec.to_builtins(truth),
             axes={**task.axes, **axes},
             seed=self.seed,
         )
 
 
 def _blank_truth(variation: str) -> ItemTruth:
-    """Return the reference of an item that is not made."""
+    """Return the data of an item that is not made."""
     return ItemTruth(answers=(), question=QuestionParts(request=""), variation=variation)
 
 

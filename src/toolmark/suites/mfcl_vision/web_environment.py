@@ -17,6 +17,7 @@ from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Message, Ruling, Step, Task, Text, Tool
+from toolmark.core.task_data import read_task_data
 from toolmark.environments import search_engines
 from toolmark.environments.page_corpus import PageCorpus
 from toolmark.environments.search_environment import (
@@ -28,7 +29,7 @@ from toolmark.environments.search_environment import (
 from toolmark.environments.simulated_outages import UnreliableEngine
 from toolmark.models.http_client import HttpClient
 from toolmark.suites.mfcl_vision import final_answer, prompts
-from toolmark.suites.mfcl_vision.episode_scoring import task_truth
+from toolmark.suites.mfcl_vision.item_records import ItemTruth
 from toolmark.suites.mfcl_vision.parameters import PAGES_ENGINE
 
 Corpora: TypeAlias = Callable[[int], PageCorpus]
@@ -104,7 +105,7 @@ class WebEnvironmentFactory(EnvironmentFactory):
         # A world is drawn once, however many episodes wait for it.
         async with self._corpus_lock:
             corpus = await asyncio.to_thread(self._opening.corpus, task.seed)
-        for hop in task_truth(task).hops:
+        for hop in read_task_data(task, ItemTruth).hops:
             if (await corpus.fetch(hop.href)).error:
                 raise ToolEnvironmentError(
                     f"{hop.href} is no page of seed {task.seed} here: {_PAGES_MISMATCH_HINT}"
@@ -114,7 +115,7 @@ class WebEnvironmentFactory(EnvironmentFactory):
 
 def picture_failure(task: Task) -> str:
     """Return why a task's picture could not be made, "" if it was made."""
-    return str(task_truth(task).settings.get(FAILURE_SETTING, ""))
+    return str(read_task_data(task, ItemTruth).settings.get(FAILURE_SETTING, ""))
 
 
 def has_split_query(tools: Iterable[Tool]) -> bool:

@@ -19,6 +19,7 @@ from toolmark.core import json_codec, sentence_encoder, user_modules
 from toolmark.core.errors import UsageError
 from toolmark.core.number_format import format_short
 from toolmark.core.records import Cause, Label, Reply, StopReason, Task, Trajectory, Verdict
+from toolmark.core.task_data import read_task_data
 from toolmark.runs.suite import ScoreFunction
 from toolmark.scoring import action_errors, brier_errors, conversation_matching, text_similarity
 from toolmark.scoring.error_statistics import LARGEST_ERROR
@@ -32,7 +33,6 @@ from toolmark.suites.multinet.frame_records import (
     FreeText,
     FunctionCalls,
     Truth,
-    parse_truth,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Judgement(NamedTuple):
 
 def score_episode(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     """Score one episode under both grading rules."""
-    truth = parse_truth(task)
+    truth = read_task_data(task, Truth)
     if isinstance(truth.space, FunctionCalls):
         sides_by_rule = conversation_calls.conversation_sides(truth, trajectory)
         found = {
@@ -330,7 +330,7 @@ def encode_run(run: Run) -> ScoreFunction:
     pairs: dict[str, dict[EpisodeKey, tuple[str, str]]] = {}
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
-        name = parse_truth(task).similarity
+        name = read_task_data(task, Truth).similarity
         if name not in (NO_ENCODER, ""):
             own_pairs = pairs.setdefault(name, {})
             for rule, pair in _comparison_texts(task, trajectory).items():
@@ -362,7 +362,7 @@ def _load_encoder(name: str) -> sentence_encoder.Encoder | None:
 
 def _comparison_texts(task: Task, trajectory: Trajectory) -> dict[GradingRule, tuple[str, str]]:
     """Return truth and answer as each grading rule compares them; "" for an invalid answer."""
-    truth = parse_truth(task)
+    truth = read_task_data(task, Truth)
     if isinstance(truth.space, FunctionCalls):
         return dict.fromkeys(GRADING_RULES, conversation_calls.similarity_texts(truth, trajectory))
     answer = parse_prediction(truth, trajectory, "paper").value or ""

@@ -15,6 +15,7 @@ import msgspec
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.model import Control, Model
 from toolmark.core.records import Call, Reply, Request, Task, Tool
+from toolmark.core.task_data import read_task_data
 from toolmark.formats.parse import python_calls
 from toolmark.suites.multinet.frame_records import (
     ACT_TOOL,
@@ -30,7 +31,6 @@ from toolmark.suites.multinet.frame_records import (
     Distribution,
     FunctionCalls,
     Truth,
-    parse_truth,
 )
 from toolmark.suites.multinet.multinet_families import BASELINES_BY_FAMILY
 
@@ -48,7 +48,7 @@ class BaselineModel(Control):
         Raises UsageError for a suite that has no such baseline.
         """
         try:
-            truth = parse_truth(task)
+            truth = read_task_data(task, Truth)
         except msgspec.ValidationError:
             raise UsageError(f"{self.name} plays MultiNet's suites and nothing else") from None
         available = BASELINES_BY_FAMILY[truth.family]

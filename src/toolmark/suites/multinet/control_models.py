@@ -10,6 +10,7 @@ from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.model import Model
 from toolmark.core.records import Reply, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.models.scripted_model import parse_error_rate
 from toolmark.suites.multinet.baseline_players import PreparedReplies, format_answer
 from toolmark.suites.multinet.frame_records import (
@@ -19,7 +20,6 @@ from toolmark.suites.multinet.frame_records import (
     FreeText,
     FunctionCalls,
     Truth,
-    parse_truth,
 )
 
 FaultMaker: TypeAlias = Callable[[Truth], Any]
@@ -41,7 +41,7 @@ def faulty_control(task: Task, repeat: int, options: Mapping[str, str]) -> Model
     if unknown := options.keys() - {*_FAULTY_OPTIONS}:
         option = min(unknown)
         raise UsageError(f"faulty: no option {option!r}{suggest_names(option, _FAULTY_OPTIONS)}")
-    truth = parse_truth(task)
+    truth = read_task_data(task, Truth)
     faults = FAULTS_BY_SPACE[type(truth.space)]
     fault = options.get("class", "invalid")
     if fault not in faults:
@@ -58,7 +58,7 @@ def faulty_control(task: Task, repeat: int, options: Mapping[str, str]) -> Model
 
 
 def _correct_player(task: Task) -> Model:
-    truth = parse_truth(task)
+    truth = read_task_data(task, Truth)
     return PreparedReplies(format_answer(truth, truth.truth, task.tools))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from toolmark.core import svg
 from toolmark.core.number_format import format_fixed, format_percent, format_short
 from toolmark.core.records import Drawing, Image, Table, Task, Trajectory
+from toolmark.core.task_data import read_task_data
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.models.secret_mask import escape_control_chars
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES, Prediction
@@ -22,7 +23,6 @@ from toolmark.suites.multinet.frame_records import (
     Distribution,
     FunctionCalls,
     Truth,
-    parse_truth,
 )
 from toolmark.suites.multinet.tables.score_columns import ACTION_NAMES
 
@@ -45,7 +45,7 @@ _ACTION_POSITIONS = ((0, -1), (0, 1), (1, 0), (-1, 0), (0, 0), (1, 1))
 
 def episode_views(task: Task, trajectory: Trajectory) -> list[View]:
     """Return the pictures, truth and answer side by side, and a drawing where one is useful."""
-    truth = parse_truth(task)
+    truth = read_task_data(task, Truth)
     if isinstance(truth.space, FunctionCalls):
         return [*_picture_views(task), *_turn_table(truth, trajectory)]
     predictions: dict[str, Prediction] = {

@@ -1,6 +1,6 @@
 """The records of MultiNet's suites: a row of a data set, and what a grader knows about it.
 
-Readers and generators make Rows of Frames. The suites turn Frames into tasks whose reference is a
+Readers and generators make Rows of Frames. The suites turn Frames into tasks whose data are a
 Truth. Scoring and reports use only Truths.
 """
 
@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
-import msgspec
-
-from toolmark.core.records import Record, Task
+from toolmark.core.records import Record
 from toolmark.suites.multinet.multinet_families import Family
 
 Source: TypeAlias = Literal["published", "real", "synthetic"]
@@ -104,7 +102,7 @@ class Frame(Record, frozen=True, kw_only=True):
 
 
 class Truth(Record, frozen=True, kw_only=True):
-    """The reference of a task: what a grader knows about a frame, and the form it was asked in.
+    """What a task stores: what a grader knows about a frame, and the form it was asked in.
 
     `parameters` are the ordered parameter names of each function, if the row asks for calls.
     `similarity` is the encoder that measures how similar two texts are, "" for none. `failed` is
@@ -122,11 +120,6 @@ class Truth(Record, frozen=True, kw_only=True):
     parameters: dict[str, tuple[str, ...]] = {}
     similarity: str = ""
     failed: str = ""
-
-
-def parse_truth(task: Task) -> Truth:
-    """Return the Truth of a task."""
-    return msgspec.convert(task.reference, Truth)
 
 
 class Rows(Protocol):

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Image, Limits, Task, Tool
+from toolmark.core.task_data import read_task_data
 from toolmark.generation.item_maker import ItemMaker, group_by_item
 from toolmark.suites.multinet import answer_tools, multinet_families, prompt_wording
 from toolmark.suites.multinet.frame_records import (
@@ -24,7 +25,6 @@ from toolmark.suites.multinet.frame_records import (
     FunctionCalls,
     Rows,
     Truth,
-    parse_truth,
 )
 
 ALL_FORMS: tuple[Form, ...] = ("text", "tool")
@@ -68,7 +68,7 @@ class TaskBuilder:
             category=frame.slices.get(_CATEGORY_SLICE.get(frame.family, ""), frame.family),
             turns=prompt_wording.build_turns(frame, form, with_pictures=self.with_pictures),
             tools=answer_tools.answer_tools(frame, functions) if form == "tool" else (),
-            reference=msgspec.to_builtins(self._build_truth(frame, form, functions)),
+            data=msgspec.to_builtins(self._build_truth(frame, form, functions)),
             axes=self._build_axes(frame, form),
             limits=Limits(single_reply=True),
             seed=self.seed,
@@ -119,9 +119,10 @@ class PictureMaker(ItemMaker[list[Image]]):
         return replace(task, turns=prompt_wording.insert_pictures(task.turns, item))
 
     def mark_failed(self, task: Task, reason: str) -> Task:
-        """Return the task with the reason in its reference."""
-        failure = {"failed": _relative_to_root(reason, self.root)}  # a field of Truth
-        return replace(task, reference={**task.reference, **failure})
+        """Return the task with the reason in its data."""
+        truth = read_task_data(task, Truth)
+        failed = replace(truth, failed=_relative_to_root(reason, self.root))
+        return replace(task, data=msgspec.to_builtins(failed))
 
 
 def _relative_to_root(text: str, root: str) -> str:
@@ -134,7 +135,7 @@ def _relative_to_root(text: str, root: str) -> str:
 
 def picture_failure(task: Task) -> str:
     """Return why a task's pictures are not available, "" if they are."""
-    return parse_truth(task).failed
+    return read_task_data(task, Truth).failed
 
 
 def describe_picture_work(tasks: Iterable[Task]) -> str:

@@ -53,10 +53,10 @@ def made(family: str, template: Template, seed: int, folder: Path) -> Task:
     """Make a task as the suite does; skip where the machine lacks what a server needs."""
     item = template(random.Random(seed))
     task = m3_local_suite.make_task(item, family, 0, seed, "exact", MediaStore(folder / "media"))
-    task.reference["servers"] = published_tasks.server_names(
-        task.reference["steps"]
+    task.data["servers"] = published_tasks.server_names(
+        task.data["steps"]
     )  # others cost their start
-    for name in task.reference["servers"]:
+    for name in task.data["servers"]:
         if absent := server_packages.missing_system_packages(PINS[name]):
             pytest.skip(absent)
     return task
@@ -87,7 +87,7 @@ async def play(
 
 
 def differences(task: Task, found: Mapping[str, Any]) -> list[str]:
-    return workspace_state.find_differences(task.reference["expected_state"], found)
+    return workspace_state.find_differences(task.data["expected_state"], found)
 
 
 # --- with the servers -------------------------------------------------------------------
@@ -147,7 +147,7 @@ def told(task: Task, results: Sequence[Sequence[Result]]) -> Iterator[tuple[tupl
     known = facts([task.turns[0].messages[0].text])
     for at, calls in enumerate(steps):
         later = [call.arguments for step in steps[at + 1 :] for call in step]
-        wanted = facts([*(leaves(text) for text in later), *task.reference["answers"]])
+        wanted = facts([*(leaves(text) for text in later), *task.data["answers"]])
         heard = [facts([said(result)]) for result in results[at]]
         for n, call in enumerate(calls):
             news = heard[n] - known - facts([leaves(call.arguments)])

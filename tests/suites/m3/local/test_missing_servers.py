@@ -59,7 +59,7 @@ def test_a_server_that_some_tasks_do_without_costs_the_others_alone(
     lost = {attempt.task: attempt.failure.message for attempt in run.attempts()}
     assert lost and said.json["n_run"]
     assert all(f"sqlite: {FETCH}" in reason for reason in lost.values())
-    assert all("sqlite" in task.reference["servers"] for task in map(run.task, lost))
+    assert all("sqlite" in task.data["servers"] for task in map(run.task, lost))
     told = toolmark("show", run.path).text
     assert told.count(FETCH) == len(lost)
     told = toolmark("run", "m3-local", "-m", "control/null", *FEW, "--log-dir", tmp_path).text

@@ -29,12 +29,14 @@ REPO = "/workspace/repo"
 
 
 def task(*names: str) -> Task:
-    reference = {
+    data = {
+        "answer": "",
+        "similarity": "exact",
         "servers": names,
         "files": {"mine.txt": ""},
         "repository": [["first", {"a.txt": "one\n"}]],
     }
-    return Task(id="t", suite=m3_local_suite.SUITE_NAME, turns=(), reference=reference)
+    return Task(id="t", suite=m3_local_suite.SUITE_NAME, turns=(), data=data)
 
 
 async def ask(environment: Any, name: str, /, **given: Any) -> tuple[str, bool]:

@@ -305,7 +305,7 @@ def test_texts_are_measured_by_the_library() -> None:
 @pytest.mark.parametrize("reading", GRADING_RULES)
 def test_conversations_are_measured_by_the_library(reading: Any) -> None:
     tasks = made_tasks.tasks("bfcl", 9)
-    truths = [task.reference["truth"] for task in tasks]
+    truths = [task.data["truth"] for task in tasks]
     said = [
         ([truth[0]] * 3, [(), truth[1][:1], (*truth[2], "rm()")], truth)[i % 3]
         for i, truth in enumerate(truths)

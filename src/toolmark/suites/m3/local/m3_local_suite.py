@@ -10,11 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
+
 from toolmark.core import seeds
 from toolmark.core.errors import PreparationError, UsageError, suggest_names
 from toolmark.core.files import cache_folder
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Limits, Message, Task, Text, Turn
+from toolmark.core.task_data import read_task_data
 from toolmark.environments.cassette import CassetteHeader
 from toolmark.environments.mcp import server_config
 from toolmark.runs import suite_parameters
@@ -30,6 +33,7 @@ from toolmark.suites.m3 import (
 from toolmark.suites.m3.local import server_configuration, workspace_state
 from toolmark.suites.m3.local.families import FAMILIES
 from toolmark.suites.m3.local.task_item import TaskItem, Template
+from toolmark.suites.m3.m3_task_data import M3TaskData, PlainStep
 from toolmark.suites.m3.parameters import M3LocalParameters
 
 SCORER = Scorer(
@@ -120,23 +124,23 @@ def _generate_tasks(
 def make_task(
     item: TaskItem, family: str, number: int, seed: int, similarity: str, store: MediaStore
 ) -> Task:
-    """Return an item as a task; its picture is stored in `store`, its files in the reference."""
-    steps = [
+    """Return an item as a task; its picture is stored in `store`, its files in the data."""
+    steps: list[PlainStep] = [
         {"calls": [{"name": name, "arguments": dict(arguments)} for name, arguments in calls]}
         for calls in item.steps
     ]
-    reference: dict[str, Any] = {
-        "steps": steps,
-        "answer": f"Answer: {', '.join(item.answer_parts)}",
-        "answers": list(item.answer_parts),
-        "wrong_values": list(item.wrong_values),
-        "expected_state": item.expected_state,
-        "servers": tuple(dict.fromkeys((*published_tasks.server_names(steps), *READER_SERVERS))),
-        "images": (item.picture_name,),
-        "similarity": similarity,
-        "files": {path: base64.b64encode(content).decode() for path, content in item.files.items()},
-        "repository": [[subject, dict(files)] for subject, files in item.repository],
-    }
+    data = M3TaskData(
+        steps=steps,
+        answer=f"Answer: {', '.join(item.answer_parts)}",
+        servers=tuple(dict.fromkeys((*published_tasks.server_names(steps), *READER_SERVERS))),
+        similarity=similarity,
+        answers=item.answer_parts,
+        images=(item.picture_name,),
+        wrong_values=item.wrong_values,
+        expected_state=dict(item.expected_state),
+        files={path: base64.b64encode(content).decode() for path, content in item.files.items()},
+        repository=tuple((subject, dict(files)) for subject, files in item.repository),
+    )
     image = store.add_image(item.picture, "image/png")
     question = f"{item.question}\n\n{_ANSWER_INSTRUCTION.format(item.answer_form)}"
     message = Message(
@@ -150,7 +154,7 @@ def make_task(
         suite=SUITE_NAME,
         category=family,
         turns=(Turn(messages=(message,)),),
-        reference=reference,
+        data=msgspec.to_builtins(data),
         axes=published_tasks.hop_axes(steps) | {"template": item.template},
         limits=LIMITS,
         seed=seed,
@@ -162,15 +166,15 @@ def make_task(
 
 def prepare_workspace(task: Task, workspace: Path) -> None:
     """Fill a fresh workspace with the task's files, and its repository with all commits."""
-    for name, content in task.reference["files"].items():
+    data = read_task_data(task, M3TaskData)
+    for name, content in (data.files or {}).items():
         _write_file(workspace, name, base64.b64decode(content))
-    commits = task.reference["repository"]
-    if not commits:
+    if not data.repository:
         return
     folder = workspace / server_configuration.REPOSITORY_FOLDER
     folder.mkdir(exist_ok=True)
     _run_git(folder, "init", "--quiet", "--initial-branch=main")
-    for subject, files in commits:
+    for subject, files in data.repository:
         for name, text in files.items():
             _write_file(folder, name, text.encode())
         _run_git(folder, "add", "--all")

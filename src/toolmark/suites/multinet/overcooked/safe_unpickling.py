@@ -79,8 +79,8 @@ class _SymbolicObject:
 def read_records(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a pickled list of dictionaries.
 
-    Texts of more than `MAX_LOADED_TEXT_CHARS` characters become `TextInFile`. Numbers of numpy become
-    plain numbers; callers check the types of values. Raises DataError, with the file's name, as
+    Texts of more than `MAX_LOADED_TEXT_CHARS` characters become `TextInFile`. Numbers of numpy
+    become plain numbers; callers check the types of values. Raises DataError, with the file's name, as
     `read_table` does.
     """
     try:
@@ -158,7 +158,9 @@ class _BoundedReader:
         """Read `n` bytes, or the bytes that are left."""
         if n > MAX_BYTES:
             raise _Refused(f"a piece of more than {MAX_BYTES >> 20} MiB")
-        return self._file.read(n if n <= MAX_LOADED_TEXT_CHARS else min(n, self._size - self.tell()))
+        return self._file.read(
+            n if n <= MAX_LOADED_TEXT_CHARS else min(n, self._size - self.tell())
+        )
 
     def readline(self) -> bytes:
         """Read a short line; a longer line is cut."""
