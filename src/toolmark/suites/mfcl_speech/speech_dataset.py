@@ -25,7 +25,7 @@ from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline
 
 FILES = {
     "audio": "every utterance: audio/ITEM/CONDITION.wav, of several turns CONDITION-turn-N.wav",
-    "references.jsonl": "for every item and turn: the written text, the spoken text, the expected calls",
+    "references.jsonl": "for every item and turn: written text, spoken text, expected calls",
     "transcripts.jsonl": "of every utterance and recogniser what it wrote, and how wrong that is",
     "utterances.jsonl": "of every sound its voice, its acoustics, and when what happened",
     "whitelist.jsonl": "of every item and turn what the user may tell when asked",

@@ -80,8 +80,8 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a pickled list of dictionaries.
 
     Texts of more than `MAX_LOADED_TEXT_CHARS` characters become `TextInFile`. Numbers of numpy
-    become plain numbers; callers check the types of values. Raises DataError, with the file's name, as
-    `read_table` does.
+    become plain numbers; callers check the types of values. Raises DataError, with the file's
+    name, as `read_table` does.
     """
     try:
         with files.open_regular_file(path) as file:
