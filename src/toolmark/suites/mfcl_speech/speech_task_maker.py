@@ -19,15 +19,16 @@ from msgspec.structs import replace
 from toolmark.core import worker_processes
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Message, Record, Task, Text
+from toolmark.core.task_data import read_task_data
 from toolmark.language.argument_facts import extract_facts
 from toolmark.suites.mfcl_speech import answer_whitelist, speech_items, system_prompts
 from toolmark.suites.mfcl_speech.speech_items import TEXT
 from toolmark.suites.mfcl_speech.speech_pipeline import (
     SpeechPipeline,
     SpeechRecipe,
-    Utterance,
     UtteranceJob,
 )
+from toolmark.suites.mfcl_speech.speech_task_data import SpeechTaskData, Utterance
 
 RequestForm = Literal["transcript", "sound"]
 _MIN_ITEMS_FOR_PROCESSES = 3  # with fewer items, processes are not worth starting
@@ -101,7 +102,8 @@ class SpeechTaskMaker(Record, frozen=True, kw_only=True):
         turns: Sequence[Utterance | None] | None,
         whitelists: Sequence[Mapping[str, Any]],
     ) -> Task:
-        reference = {**task.data, "whitelist": list(whitelists)}
+        data = replace(read_task_data(task, SpeechTaskData), whitelist=list(whitelists))
+        stored = msgspec.to_builtins(data)
         user_messages: list[Message | None] = [None] * len(task.turns)
         if turns is not None:
             recogniser = task.axes.get("recogniser", "")
@@ -115,8 +117,8 @@ class SpeechTaskMaker(Record, frozen=True, kw_only=True):
             records = [
                 _utterance_record(utterance, recogniser) if utterance else {} for utterance in turns
             ]
-            reference["speech"] = {"turns": records} | ({"failed": failed} if failed else {})
-        seeded = replace(task, data=reference, seed=self.recipe.seed)
+            stored["speech"] = {"turns": records} | ({"failed": failed} if failed else {})
+        seeded = replace(task, data=stored, seed=self.recipe.seed)
         return self.add_system_prompt(speech_items.replace_user_messages(seeded, user_messages))
 
     def add_system_prompt(self, task: Task) -> Task:
@@ -151,7 +153,7 @@ def _make_jobs(
     """Yield the utterances of a task; None for a turn in which the user says nothing."""
     truth = speech_items.expected_by_turn(task)
     tools = task.tools
-    for turn, written in enumerate(task.data["written"]):
+    for turn, written in enumerate(read_task_data(task, SpeechTaskData).written):
         tools += task.turns[turn].tools
         if not written.strip():
             yield None
@@ -169,8 +171,9 @@ def _make_jobs(
 
 def _turn_whitelists(task: Task) -> list[dict[str, Any]]:
     """Return the whitelist of each turn; where no call is due the user reveals nothing."""
-    written = task.data["written"]
-    if task.data["bfcl"] is None:
+    data = read_task_data(task, SpeechTaskData)
+    written = data.written
+    if data.bfcl is None:
         return [{} for _ in written]
     if speech_items.is_multi_turn(task):
         return list(answer_whitelist.turn_whitelists(speech_items.original_task(task), written))
@@ -180,7 +183,10 @@ def _turn_whitelists(task: Task) -> list[dict[str, Any]]:
 
 
 def _utterance_record(utterance: Utterance, recogniser: str) -> dict[str, Any]:
-    """Return the record of an utterance for the task's reference."""
+    """Return an utterance as a task stores it, readable as `SpokenTurn`.
+
+    What is known of a transcript is stored where it is False or None too.
+    """
     record: dict[str, Any] = msgspec.to_builtins(utterance)
     transcripts = record.pop("heard", {})
     transcript = transcripts.get(recogniser, {})
@@ -211,7 +217,8 @@ def _snr(utterance: Utterance) -> dict[str, float]:
 
 def failure_reason(task: Task) -> str:
     """Return why a task could not be spoken when it was made, "" if it was."""
-    return str(task.data.get("speech", {}).get("failed", ""))
+    speech = read_task_data(task, SpeechTaskData).speech
+    return "" if speech is None else speech.failed
 
 
 def effort_note(tasks: Iterable[Task]) -> str:
@@ -223,7 +230,7 @@ def effort_note(tasks: Iterable[Task]) -> str:
         bool(written.strip())
         for _, group in groupby(tasks, key=lambda task: (task.item, task.axes["condition"]))
         if (task := next(group)).axes["condition"] != TEXT
-        for written in task.data["written"]
+        for written in read_task_data(task, SpeechTaskData).written
     )
     return (
         f"{format_count(clips)} clips to be spoken, but for those that are stored" if clips else ""
