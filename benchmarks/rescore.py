@@ -87,10 +87,10 @@ def rows(suite: Suite, *, bare: bool) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def log(suite: Suite, task: Task, result: list[list[str]]) -> list[Any]:
     """Return the log of a conversation as the official harness writes it by default."""
-    reference = task.data or {}
+    data = task.data or {}
     state = [
         {"role": "state_info", "class_name": name, "content": content}
-        for name, content in reference.get("config", {}).items()
+        for name, content in data.get("config", {}).items()
     ]
     told: list[Any] = [state] if state else []
     for turn, steps in zip(task.turns, result, strict=False):

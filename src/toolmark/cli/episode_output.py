@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
 from toolmark.cli.console_output import shorten_text
 from toolmark.core import number_format
+from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import (
     Audio,
@@ -19,6 +19,7 @@ from toolmark.core.records import (
     Label,
     Message,
     Part,
+    Record,
     Score,
     Step,
     Table,
@@ -27,6 +28,7 @@ from toolmark.core.records import (
     Trajectory,
     Verdict,
 )
+from toolmark.core.task_data import read_task_data
 from toolmark.reports import run_names, table_format
 from toolmark.reports.table_format import visible_text
 
@@ -103,16 +105,29 @@ def _label_text(label: Label, failure_names: Mapping[str, str]) -> str:
     return f"{'*' if label.primary else ' '} {'  '.join(parts)}"
 
 
-def recordings_by_digest(task: Task) -> dict[str, Mapping[str, Any]]:
-    """Return what is known of a task's recordings, by their digest: `said`, `seconds`."""
-    recorded = task.data.get("speech") if isinstance(task.data, Mapping) else None
-    turns = recorded.get("turns") if isinstance(recorded, Mapping) else None
-    known = [turn for turn in turns or () if isinstance(turn, Mapping)]
-    return {
-        str(turn["audio"].get("sha256")): turn
-        for turn in known
-        if isinstance(turn.get("audio"), Mapping)
-    }
+class Recording(Record, frozen=True, kw_only=True):
+    """What a task of any suite may store of a recording: its words and its length."""
+
+    audio: Audio | None = None
+    uttered: str = ""
+    seconds: float | None = None
+
+
+class _Recordings(Record, frozen=True):
+    turns: list[Recording] = []
+
+
+class _RecordedSpeech(Record, frozen=True):
+    speech: _Recordings = _Recordings()
+
+
+def recordings_by_digest(task: Task) -> dict[str, Recording]:
+    """Return what is known of a task's recordings, by their digest."""
+    try:
+        turns = read_task_data(task, _RecordedSpeech).speech.turns
+    except DataError:  # a suite without speech may store anything
+        return {}
+    return {turn.audio.sha256: turn for turn in turns if turn.audio}
 
 
 def message_text(message: Message, media: MediaStore | None) -> str:
@@ -141,20 +156,19 @@ def _image_size(part: Part, media: MediaStore | None) -> str:
     return f" {int.from_bytes(head[16:20], 'big')}x{int.from_bytes(head[20:24], 'big')}"
 
 
-def _part_text(part: Part, recordings: Mapping[str, Mapping[str, Any]]) -> str:
+def _part_text(part: Part, recordings: Mapping[str, Recording]) -> str:
     """Return a part of a message as a line: a recording by its length, its file and its words."""
     if isinstance(part, Text):
         return part.text
     if not isinstance(part, Audio):
         return f"[{part.mime}, media/{part.sha256[:2]}/{part.sha256}]"
-    recording = recordings.get(part.sha256, {})
-    duration_s = recording.get("seconds")
+    recording = recordings.get(part.sha256, Recording())
     length = (
-        number_format.format_duration(duration_s)
-        if isinstance(duration_s, int | float)
-        else f"{number_format.format_count(part.size_bytes)} bytes"
+        f"{number_format.format_count(part.size_bytes)} bytes"
+        if recording.seconds is None
+        else number_format.format_duration(recording.seconds)
     )
-    quoted = f' "{recording["uttered"]}"' if recording.get("uttered") else ""
+    quoted = f' "{recording.uttered}"' if recording.uttered else ""
     return f"[sound {length}, media/{part.sha256[:2]}/{part.sha256}]{quoted}"
 
 
@@ -162,7 +176,7 @@ def _print_step(
     console: Console,
     number_: int,
     step: Step,
-    recordings: Mapping[str, Mapping[str, Any]],
+    recordings: Mapping[str, Recording],
     shorten: Callable[[str], str],
 ) -> None:
     for message in step.new_messages:

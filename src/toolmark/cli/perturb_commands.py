@@ -21,7 +21,7 @@ from toolmark.reports.table_format import pluralize, visible_text
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
     from toolmark.perturb.image.variation_record import VariationRecord
     from toolmark.perturb.speech.effect_timeline import Effect
-    from toolmark.suites.mfcl_speech.speech_pipeline import Utterance
+    from toolmark.suites.mfcl_speech.speech_task_data import Utterance
 
 app = typer.Typer(
     cls=CommandGroup,

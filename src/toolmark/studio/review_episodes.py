@@ -8,8 +8,10 @@ from typing import Any
 
 from toolmark.core import json_codec
 from toolmark.core.errors import DataError, UsageError, suggest_names
-from toolmark.core.records import Image, Message, Task, Text, Tool, Trajectory
+from toolmark.core.records import Image, Message, Record, Task, Text, Tool, Trajectory
+from toolmark.core.task_data import read_task_data
 from toolmark.runs.run_store import Run
+from toolmark.suites.m3.m3_task_data import PlainStep
 
 
 class ReviewEpisodes:
@@ -121,17 +123,26 @@ def arguments_value(arguments: str) -> Any:
         return json_codec.restore_surrogates(arguments)
 
 
+class ReviewData(Record, frozen=True, kw_only=True):
+    """The part of a task's data that reviewers see: the reference, and the pictures' names."""
+
+    steps: list[PlainStep] = []
+    answer: str = ""
+    images: tuple[str, ...] = ()
+
+
+def read_review_data(task: Task) -> ReviewData:
+    """Return what reviewers see of a task's data; nothing of a task that stores something else."""
+    try:
+        return read_task_data(task, ReviewData)
+    except DataError:
+        return ReviewData()
+
+
 def reference_steps(task: Task) -> tuple[list[dict[str, Any]], str]:
     """Return the reference steps and answer of a task, empty where it has none."""
-    raw_reference = task.data if isinstance(task.data, dict) else {}
-    stages = raw_reference.get("steps")
-    answer = raw_reference.get("answer")
-    valid_steps = [
-        {"step": i, "calls": [call for call in stage["calls"] if isinstance(call, dict)]}
-        for i, stage in enumerate(stages if isinstance(stages, list | tuple) else (), 1)
-        if isinstance(stage, dict) and isinstance(stage.get("calls"), list | tuple)
-    ]
-    return valid_steps, answer if isinstance(answer, str) else ""
+    data = read_review_data(task)
+    return [{"step": i, **step} for i, step in enumerate(data.steps, 1)], data.answer
 
 
 def message_text(message: Message) -> str:

@@ -91,8 +91,8 @@ def reference_entry(found: ReviewEpisodes, decision: Decision) -> dict[str, Any]
 
 def _image_name(task: Task) -> str:
     """Return the published name of the task's picture, below `images/`."""
-    image_names = task.data.get("images") if isinstance(task.data, dict) else None
-    if isinstance(image_names, list | tuple) and image_names:
+    image_names = review_episodes.read_review_data(task).images
+    if image_names:
         return f"images/{image_names[0]}"
     task_images = review_episodes.task_pictures(task)
     return f"images/{task.id}{_SUFFIX.get(task_images[0].mime, '.png')}" if task_images else ""

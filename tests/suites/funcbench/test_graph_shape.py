@@ -102,9 +102,7 @@ def the_core_reaches_the_target_and_nothing_else_does(found: Graph, parameters: 
 
 
 def the_longest_path_to_the_target_is_the_depth(found: Graph, parameters: GraphSize) -> None:
-    core = Graph(
-        found.target, tuple(x for x in found.nodes if x.kind == "core"), found.known_values
-    )
+    core = Graph(found.target, [x for x in found.nodes if x.kind == "core"], found.known_values)
     truth = GraphIndex(core)
     heights: dict[str, int] = {}
     assert max(longest(truth, node.function, heights) for node in core.nodes) == parameters.depth
@@ -113,7 +111,7 @@ def the_longest_path_to_the_target_is_the_depth(found: Graph, parameters: GraphS
 
 def every_core_function_is_needed_and_the_core_suffices(found: Graph, _: GraphSize) -> None:
     core = [node for node in found.nodes if node.kind == "core"]
-    assert solvable(Graph(found.target, tuple(core), found.known_values))
+    assert solvable(Graph(found.target, core, found.known_values))
     assert not any(solvable(found, without=node.function) for node in core)
     levels = GraphIndex(found).levels()
     # the fewest calls: every core function once, and each when its inputs are there

@@ -41,8 +41,8 @@ from toolmark.core.records import (
 from toolmark.environments.no_op_environment import NoOpEnvironment
 from toolmark.formats.native_format import NativeFormat
 from toolmark.suites.mfcl_speech import clarification_judge, system_prompts
-from toolmark.suites.mfcl_speech.answer_whitelist import WhitelistValue
 from toolmark.suites.mfcl_speech.speech_environments import SpeechEnvironmentOpener
+from toolmark.suites.mfcl_speech.speech_task_data import WhitelistValue
 from toolmark.suites.mfcl_speech.user_answers import UserAnswer
 
 WHITELIST: dict[str, WhitelistValue] = {"city": "Krak\u00f3w", "days": 15}
@@ -149,9 +149,10 @@ def test_a_judge_that_fails_is_not_taken_for_the_model(error: EndpointError) -> 
     assert vars(told.value) == vars(error), "how long to wait, and what the status was"
 
 
-def task(reference: Any, n_turns: int = 1) -> Task:
+def task(more: dict[str, Any], n_turns: int = 1) -> Task:
+    data = {"bfcl": None, "written": [], **more}
     said = Message(role="user", parts=(Text("fly me to crack of for fifty days"),))
-    return Task(id="t", suite="s", turns=(Turn(messages=(said,)),) * n_turns, data=reference)
+    return Task(id="t", suite="s", turns=(Turn(messages=(said,)),) * n_turns, data=data)
 
 
 def hear(
@@ -176,8 +177,8 @@ def test_it_answers_by_the_rules_in_text() -> None:
     assert (ruling.allowed, message) == (False, None)
 
 
-@pytest.mark.parametrize("reference", [None, {}, {"whitelist": {}}, {"whitelist": []}, [1]])
-def test_without_a_whitelist_nothing_is_revealed(reference: Any) -> None:
+@pytest.mark.parametrize("reference", [{}, {"whitelist": {}}, {"whitelist": []}])
+def test_without_a_whitelist_nothing_is_revealed(reference: dict[str, Any]) -> None:
     ruling, message = hear(
         clarification_judge.SimulatedUser(), "How do you spell the city?", reference
     )

@@ -18,13 +18,13 @@ from toolmark.language import word_likeness
 from toolmark.language.value_words import value_words
 from toolmark.official_bfcl import official_data
 from toolmark.suites.mfcl_speech import answer_whitelist
-from toolmark.suites.mfcl_speech.answer_whitelist import WhitelistValue
 from toolmark.suites.mfcl_speech.clarification_phrases import (
     classify_sentence,
     read_back_slots,
     split_sentences,
 )
 from toolmark.suites.mfcl_speech.clarification_rules import MAX_MESSAGE_CHARS, rule_on_message
+from toolmark.suites.mfcl_speech.speech_task_data import WhitelistValue
 from toolmark.suites.mfcl_speech.user_answers import format_value, speak_reply
 
 SETS = ("test", "tune", "third", "fourth", "fifth", "sixth")

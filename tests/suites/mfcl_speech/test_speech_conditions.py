@@ -23,9 +23,9 @@ from toolmark.suites.mfcl_speech import speech_items, speech_task_maker
 from toolmark.suites.mfcl_speech.speech_pipeline import (
     SpeechPipeline,
     SpeechRecipe,
-    Utterance,
     UtteranceJob,
 )
+from toolmark.suites.mfcl_speech.speech_task_data import Utterance
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("flite") and shutil.which("espeak-ng")),

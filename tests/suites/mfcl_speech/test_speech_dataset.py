@@ -20,6 +20,7 @@ from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Audio, Call, Reply, Request, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import official_data, truth_replay
 from toolmark.perturb.hearing import transcript_errors
 from toolmark.runs import dataset_folder
@@ -31,6 +32,12 @@ from toolmark.suites.mfcl_speech import (
     speech_task_maker,
 )
 from toolmark.suites.mfcl_speech.speech_environments import AnswerVoice
+from toolmark.suites.mfcl_speech.speech_task_data import (
+    SILENT_TURN,
+    SpeechTaskData,
+    SpokenTurn,
+    Utterance,
+)
 from toolmark.suites.mfcl_speech.user_answers import UserAnswer
 
 pytestmark = pytest.mark.skipif(
@@ -132,12 +139,37 @@ def test_references_and_whitelist_are_those_of_the_tasks(made: dict[str, Path], 
             references[task.item, turn]["calls"] for turn in turns
         ] == speech_items.expected_by_turn(task)
         for turn, told in enumerate(task.data.get("speech", {}).get("turns", [])):
-            assert references[task.item, turn]["said"] == told["uttered"]
+            assert references[task.item, turn]["uttered"] == told["uttered"]
     assert (
         len(references)
         == len(whitelist)
         == sum(len(task.turns) for task in tasks(folder) if task.axes["condition"] == "text")
     )
+
+
+def without_nothing(value: Any) -> Any:
+    """Return a value without keys that are None or False: a record leaves such defaults out."""
+    match value:
+        case dict():
+            present = {k: without_nothing(v) for k, v in value.items() if v not in (None, False)}
+            return {k: v for k, v in present.items() if v != {}}
+        case list():
+            return [without_nothing(each) for each in value]
+        case _:
+            return value
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_the_record_describes_all_that_a_finished_task_stores(
+    made: dict[str, Path], name: str
+) -> None:
+    for task in tasks(made[name]):
+        data = read_task_data(task, SpeechTaskData)
+        again = msgspec.json.decode(json_codec.encode_record(data))
+        assert without_nothing(again) == without_nothing(task.data)
+        assert [turn == SILENT_TURN for turn in data.turns] == [
+            turn == {} for turn in task.data.get("speech", {}).get("turns", [])
+        ]
 
 
 def test_the_model_gets_sound_and_no_transcript(made: dict[str, Path]) -> None:
@@ -198,7 +230,7 @@ def test_who_answers_in_a_set_has_the_voice_of_the_set(
 
     def listened(
         self: speech_pipeline.SpeechPipeline, job: speech_pipeline.UtteranceJob
-    ) -> speech_pipeline.Utterance:
+    ) -> Utterance:
         done = utter(self, job)
         spoken.append(done.voice)
         return done
@@ -308,10 +340,10 @@ def test_the_card_names_who_went_into_it() -> None:
     assert "secret" not in told and "/home" not in told
     tally = speech_data_card.CardCounts()
     for turn in (
-        {"rewriter": "m"},
-        {"refused": "loses x='1'"},
-        {"refused": "OK"},
-        {"rewriter": "m"},
+        SpokenTurn(rewriter="m"),
+        SpokenTurn(refused="loses x='1'"),
+        SpokenTurn(refused="OK"),
+        SpokenTurn(rewriter="m"),
     ):
         tally.count_words("item", turn)
     [table] = [table for table in tally.tables() if table.title == "Who worded it"]

@@ -327,7 +327,8 @@ def test_a_name_deep_in_an_object_goes_by_the_path_of_its_topic() -> None:
 
 
 def test_misheard_and_cut_numbers_are_found_in_any_form() -> None:
-    effect = {"module": "talkers", "name": "talker", "detail": {"text": "to eighteen degrees"}}
+    effect = {"module": "talkers", "name": "talker", "start_s": 1, "end_s": 2, "severity": 1,
+              "detail": {"text": "to eighteen degrees"}}  # fmt: skip
     asked = task("Austin", "The Merrion", 40, timeline=[effect])
     taken = called(city="Austin", hotel="The Merrion", nights=18)
     assert speech_failure_modes.find_failure_modes(asked, played(taken))[0].suite_cause == "FM1"
@@ -336,7 +337,8 @@ def test_misheard_and_cut_numbers_are_found_in_any_form() -> None:
         label.suite_cause for label in speech_failure_modes.find_failure_modes(asked, played(small))
     ]
     said = "book the merrion in austin for forty nights"
-    tail = {"module": "network", "name": "tail", "detail": {"share": 0.4}}
+    tail = {"module": "network", "name": "tail", "start_s": 2, "end_s": 2, "severity": 1,
+            "detail": {"share": 0.4}}  # fmt: skip
     cut = task("Austin", "The Merrion", 40, said=said, timeline=[tail])
     lacks = called(city="Austin", hotel="The Merrion")
     assert speech_failure_modes.find_failure_modes(cut, played(lacks))[0].suite_cause == "FM2"

@@ -19,10 +19,10 @@ from toolmark.suites.mfcl_speech import speech_items, speech_pipeline, speech_ta
 from toolmark.suites.mfcl_speech.speech_pipeline import (
     SpeechPipeline,
     SpeechRecipe,
-    Utterance,
     UtteranceJob,
     UtteranceWords,
 )
+from toolmark.suites.mfcl_speech.speech_task_data import Utterance
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("flite"), reason="speech needs flite (sh setup.sh dev installs it)"

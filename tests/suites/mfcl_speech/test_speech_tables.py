@@ -440,10 +440,10 @@ def test_nothing_ran_is_no_table() -> None:
 # --- one episode ------------------------------------------------------------------------
 
 SPEECH: dict[str, Any] = {
-    "spoken": "book a flight from austin to new york on july fifth",
+    "rewritten": "book a flight from austin to new york on july fifth",
     "uttered": "um book a flight from austin to new york on july fifth please",
     "changes": [["filled pause", 0, "", "um"]],
-    "voice": {"engine": "flite", "name": "rms", "accent": "us", "rate": 1.1},
+    "voice": {"engine": "flite", "name": "rms", "speaker": "rms", "accent": "us", "rate": 1.1},
     "timeline": [
         {"module": "environment", "name": "door_slam", "start_s": 1.0, "end_s": 1.4, "severity": 3,
          "detail": {"snr_db": 4.5}},
@@ -458,9 +458,9 @@ SPEECH: dict[str, Any] = {
 
 def spoken(*turns: dict[str, Any], **more: Any) -> Task:
     written = [f"Written {i} </svg><script>" for i in range(len(turns))]
-    reference = {"written": written, "speech": {"turns": list(turns)},
+    data = {"bfcl": None, "written": written, "speech": {"turns": list(turns)},
                  "whitelist": {"origin": "Austin"}, **more}  # fmt: skip
-    return Task(id="i@noisy", suite="mfcl-transcripts", data=reference,
+    return Task(id="i@noisy", suite="mfcl-transcripts", data=data,
                 turns=tuple(Turn(messages=(Message(role="user", parts=(Text(text="x"),)),))
                             for _ in turns))  # fmt: skip
 
@@ -501,7 +501,7 @@ def test_values_that_may_be_revealed_are_bold_in_their_own_turn() -> None:
     assert classed(root, "v") == ["austin", "july"]
     views = speech_episode_views.episode_views(spoken(SPEECH, SPEECH, whitelist=lists), QUIET)
     [way] = [view for view in views if view.title == "From the written to the heard"]  # type: ignore[union-attr]
-    told = [row for row in way.rows if row[1] == "told when asked"]  # type: ignore[union-attr]
+    told = [row for row in way.rows if row[1] == "given when asked"]  # type: ignore[union-attr]
     assert [row[::2] for row in told] == [("1", "origin: Austin"), ("2", "day: July 5")]
 
 
@@ -557,14 +557,13 @@ def test_a_written_task_shows_the_dialogue_alone() -> None:
     ruling = Ruling(allowed=True, reply="A-U-S-T-I-N", topics=("origin",), reason="spelling",
                     judge="rules")  # fmt: skip
     steps = (Step(reply=Reply(text="How is that spelled?"), ruling=ruling), Step(reply=Reply()))
-    task = Task(id="i@text", suite="mfcl-transcripts", turns=(), data={"written": ["x"]})
+    task = Task(
+        id="i@text", suite="mfcl-transcripts", turns=(), data={"bfcl": None, "written": ["x"]}
+    )
     (only,) = speech_episode_views.episode_views(task, Trajectory(task="i@text", steps=steps))
     assert isinstance(only, Table)
     assert only.rows == ((1, "How is that spelled?", "answered", "A-U-S-T-I-N", "origin",
                           "spelling", "rules"),)  # fmt: skip
-    assert not speech_episode_views.episode_views(
-        Task(id="a", suite="s", turns=(), data=None), QUIET
-    )
 
 
 def test_recordings_stand_first_and_single_effects_are_folded() -> None:

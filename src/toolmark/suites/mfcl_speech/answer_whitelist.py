@@ -8,14 +8,12 @@ first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from toolmark.core.records import Task
 from toolmark.language import word_likeness
 from toolmark.official_bfcl import truth_replay
-
-WhitelistValue: TypeAlias = str | int | float
-Whitelist: TypeAlias = Mapping[str, WhitelistValue]
+from toolmark.suites.mfcl_speech.speech_task_data import WhitelistValue
 
 _DEPTH = 8
 

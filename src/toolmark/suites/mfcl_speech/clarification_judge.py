@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -19,9 +19,10 @@ from toolmark.core.environment import count_user_answers
 from toolmark.core.errors import DataError, EndpointError, SimulatedUserError
 from toolmark.core.model import Model
 from toolmark.core.records import Message, Request, Ruling, Sampling, Step, Task, Text, Usage
+from toolmark.core.task_data import read_task_data
 from toolmark.formats.executor_json import strip_thoughts
 from toolmark.suites.mfcl_speech import clarification_rules, user_answers
-from toolmark.suites.mfcl_speech.answer_whitelist import Whitelist
+from toolmark.suites.mfcl_speech.speech_task_data import SpeechTaskData, Whitelist, turn_whitelist
 
 MAX_ATTEMPTS = 3
 MAX_ANSWERS_PER_TURN = 3
@@ -190,23 +191,14 @@ def _add_usage(a: Usage, b: Usage) -> Usage:
 
 
 def read_whitelist(task: Task, turn: int) -> Whitelist:
-    """Return the whitelist in a task's reference: one for all turns, or one per turn."""
-    stored = _reference_field(task, "whitelist")
-    if isinstance(stored, Sequence):
-        stored = stored[turn] if turn < len(stored) else {}
-    return stored if isinstance(stored, Mapping) else {}
-
-
-def _reference_field(task: Task, key: str) -> Any:
-    return task.data.get(key) if isinstance(task.data, Mapping) else None
+    """Return what the user may reveal in a turn of a task."""
+    return turn_whitelist(read_task_data(task, SpeechTaskData), turn)
 
 
 def _turn_request(task: Task, turn: int) -> str:
     """Return what the user wants in a turn: as it was written, else as it was sent."""
-    written = _reference_field(task, "written")
-    if isinstance(written, Sequence) and turn < len(written):
-        return str(written[turn])
-    return _sent_text(task, turn)
+    written = read_task_data(task, SpeechTaskData).written
+    return written[turn] if turn < len(written) else _sent_text(task, turn)
 
 
 def _sent_text(task: Task, turn: int) -> str:

@@ -12,8 +12,8 @@ import re
 
 from toolmark.core.records import Ruling
 from toolmark.suites.mfcl_speech import user_answers
-from toolmark.suites.mfcl_speech.answer_whitelist import Whitelist
 from toolmark.suites.mfcl_speech.clarification_phrases import classify_sentence, split_sentences
+from toolmark.suites.mfcl_speech.speech_task_data import Whitelist
 from toolmark.suites.mfcl_speech.topic_matching import TopicMatcher
 
 JUDGE_NAME = "rules"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from toolmark.language import word_likeness
-from toolmark.suites.mfcl_speech.answer_whitelist import WhitelistValue
 from toolmark.suites.mfcl_speech.clarification_lexicon import lexicon, nouns_of
+from toolmark.suites.mfcl_speech.speech_task_data import WhitelistValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-import msgspec
-
 from toolmark.core import number_format
 from toolmark.core.data_files import DataRecord, read_table
-from toolmark.core.records import Table
+from toolmark.core.records import Record, Table
 from toolmark.official_bfcl import official_data
 from toolmark.perturb.speech import voice_pool
 from toolmark.perturb.speech.voice import Voice
 from toolmark.runs.data_card import escape_markdown, strip_credentials
 from toolmark.suites.mfcl_speech.speech_pipeline import SpeechRecipe
+from toolmark.suites.mfcl_speech.speech_task_data import SILENT_TURN, Recognition, SpokenTurn
 
 WORDS_SOURCE = (
     "Requests, tools and expected calls: BFCL's entries from PyPI's package "
@@ -83,20 +82,20 @@ class CardCounts:
         self._voices: dict[str, Voice] = {}
         self._features: Counter[str] = Counter()
         self._n_turns = 0
-        self._conditions: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        self._rates: dict[tuple[str, bool, str], list[Mapping[str, Any]]] = defaultdict(list)
+        self._conditions: dict[str, list[SpokenTurn]] = defaultdict(list)
+        self._rates: dict[tuple[str, bool, str], list[Recognition]] = defaultdict(list)
         self._rewriters: Counter[tuple[str, str]] = Counter()
         self._whitelist_counts: Counter[str] = Counter()
 
-    def count_words(self, item: str, turn: Mapping[str, Any]) -> None:
+    def count_words(self, item: str, turn: SpokenTurn) -> None:
         """Count the words and the voice of one turn: an item has the same in all conditions."""
-        self._n_turns += bool(turn)
-        self._features.update(change[0] for change in turn.get("changes", ()))
-        if turn:
-            reason = turn.get("refused", "").partition(":")[0]
-            self._rewriters[strip_credentials(turn.get("rewriter", "")), reason] += 1
-        if turn.get("voice"):
-            self._voices.setdefault(item, msgspec.convert(turn["voice"], Voice))
+        self._features.update(change[0] for change in turn.changes)
+        if turn != SILENT_TURN:
+            self._n_turns += 1
+            reason = turn.refused.partition(":")[0]
+            self._rewriters[strip_credentials(turn.rewriter), reason] += 1
+        if turn.voice:
+            self._voices.setdefault(item, turn.voice)
 
     def count_whitelist(self, values: Mapping[str, Any]) -> None:
         """Count what the user may reveal in one turn: values by topic."""
@@ -104,18 +103,13 @@ class CardCounts:
         self._whitelist_counts["turns in which there is something to tell"] += bool(values)
         self._whitelist_counts["topics in them"] += len(values)
 
-    def count_sound(self, condition: str, turn: Mapping[str, Any]) -> None:
+    def count_sound(self, condition: str, turn: SpokenTurn) -> None:
         """Count one sound."""
-        names = ("seconds", "snr_db", "stoi", "gate", "draws", "failed")
-        self._conditions[condition].append({name: turn.get(name) for name in names})
+        self._conditions[condition].append(turn)
 
-    def count_transcript(
-        self, recogniser: str, condition: str, transcript: Mapping[str, Any]
-    ) -> None:
+    def count_transcript(self, recogniser: str, condition: str, transcript: Recognition) -> None:
         """Count one transcript."""
-        self._rates[recogniser, transcript["simulated"], condition].append(
-            {name: transcript.get(name) for name in ("wer", "entity_wer")}
-        )
+        self._rates[recogniser, transcript.simulated, condition].append(transcript)
 
     def tables(self) -> list[Table]:
         """Return the tables of the card; those without data are left out."""
@@ -220,11 +214,12 @@ class CardCounts:
         return Table(title="What talk put in", head=("feature", "times"), rows=rows, note=note)
 
 
-def _present_values(records: Iterable[Mapping[str, Any]], name: str) -> Iterator[Any]:
-    return (record[name] for record in records if record[name] not in (None, ""))
+def _present_values(records: Iterable[Record], name: str) -> Iterator[Any]:
+    values = (getattr(record, name) for record in records)
+    return (value for value in values if value not in (None, ""))
 
 
-def _mean_of(records: Sequence[Mapping[str, Any]], name: str) -> float | None:
+def _mean_of(records: Sequence[Record], name: str) -> float | None:
     values = list(_present_values(records, name))
     return fmean(values) if values else None
 

@@ -16,12 +16,20 @@ import msgspec
 from toolmark.core import json_codec
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Audio, Table, Task
+from toolmark.core.task_data import read_task_data
 from toolmark.generation import portable_file_names
 from toolmark.generation.item_maker import group_by_item
 from toolmark.runs.record_files import read_records
 from toolmark.runs.suite import SetExport
 from toolmark.suites.mfcl_speech import speech_data_card, speech_items
 from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline
+from toolmark.suites.mfcl_speech.speech_task_data import (
+    SILENT_TURN,
+    Recognition,
+    SpeechTaskData,
+    SpokenTurn,
+    turn_whitelist,
+)
 
 FILES = {
     "audio": "every utterance: audio/ITEM/CONDITION.wav, of several turns CONDITION-turn-N.wav",
@@ -42,7 +50,9 @@ def make_export(dropped: Mapping[str, str], pipeline: SpeechPipeline) -> SetExpo
         limits=speech_data_card.LIMITS,
         packages=PACKAGES,
         files=FILES,
-        user_texts=lambda task: [text for text in task.data["written"] if text.strip()],
+        user_texts=lambda task: [
+            text for text in read_task_data(task, SpeechTaskData).written if text.strip()
+        ],
         write_extra_files=write_further_files,
         asking_parameters=("judge", "missing"),
         current_hashes=(),
@@ -51,9 +61,7 @@ def make_export(dropped: Mapping[str, str], pipeline: SpeechPipeline) -> SetExpo
 
 def task_sounds(task: Task) -> Iterator[Audio]:
     """Yield the recordings of a task; if it is asked by transcript they are not in its messages."""
-    for turn in _speech_turns(task):
-        if turn.get("audio"):
-            yield msgspec.convert({"type": "audio", **turn["audio"]}, Audio)
+    yield from (turn.audio for turn in read_task_data(task, SpeechTaskData).turns if turn.audio)
 
 
 def write_further_files(folder: Path) -> list[Table]:
@@ -82,39 +90,40 @@ class DatasetWriter:
 
     def write_item(self, tasks: Sequence[Task]) -> None:
         """Write the files of the tasks of one item."""
-        self._write_references(next((task for task in tasks if _speech_turns(task)), tasks[0]))
+        self._write_references(
+            next((task for task in tasks if read_task_data(task, SpeechTaskData).turns), tasks[0])
+        )
         for task in tasks:
-            for number, turn in enumerate(_speech_turns(task)):
-                if turn:
+            for number, turn in enumerate(read_task_data(task, SpeechTaskData).turns):
+                if turn != SILENT_TURN:
                     self._write_utterance(task, number, turn)
 
     def _write_references(self, task: Task) -> None:
         """Write what all tasks of an item share: the words and what is expected."""
-        written, turns = task.data["written"], _speech_turns(task)
-        for number, (calls, values) in enumerate(
-            zip(speech_items.expected_by_turn(task), task.data["whitelist"], strict=True)
-        ):
-            turn = turns[number] if turns else {}
-            wording = {name: turn.get(name, "") for name in ("rewritten", "uttered")}
+        data = read_task_data(task, SpeechTaskData)
+        for number, calls in enumerate(speech_items.expected_by_turn(task)):
+            turn = data.turns[number] if data.turns else SILENT_TURN
+            values = turn_whitelist(data, number)
             self._write_record(
                 "references.jsonl",
                 item=task.item,
                 category=task.category,
                 turn=number,
-                written=written[number],
-                **wording,
+                written=data.written[number],
+                rewritten=turn.rewritten,
+                uttered=turn.uttered,
                 calls=calls,
             )
             self._write_record("whitelist.jsonl", item=task.item, turn=number, values=values)
             self.tally.count_whitelist(values)
             self.tally.count_words(task.item, turn)
 
-    def _write_utterance(self, task: Task, number: int, turn: Mapping[str, Any]) -> None:
+    def _write_utterance(self, task: Task, number: int, turn: SpokenTurn) -> None:
         condition = task.axes["condition"]
         key = {"item": task.item, "condition": condition, "turn": number}
         has_several_turns = len(task.turns) > 1
         name = self._names.sound_name(task.item, condition, number + 1 if has_several_turns else 0)
-        audio = name if turn.get("audio") else ""
+        audio = name if turn.audio else ""
         if self._is_new(*key.values()):
             excluded = (
                 "audio",
@@ -124,16 +133,22 @@ class DatasetWriter:
                 "simulated",
                 *_ERROR_RATES,
             )
-            details = {name: value for name, value in turn.items() if name not in excluded}
+            stored = msgspec.to_builtins(turn)
+            details = {name: value for name, value in stored.items() if name not in excluded}
             self._write_record("utterances.jsonl", **key, audio=audio, **details)
             self.tally.count_sound(condition, turn)
-            if audio:
-                part = msgspec.convert({"type": "audio", **turn["audio"]}, Audio)
-                self._media.link(part, self._folder / audio)
+            if turn.audio:
+                self._media.link(turn.audio, self._folder / audio)
         for recogniser, transcript in _transcripts(turn):
             if self._is_new(*key.values(), recogniser):
                 self._write_record(
-                    "transcripts.jsonl", **key, recogniser=recogniser, **transcript, audio=audio
+                    "transcripts.jsonl",
+                    **key,
+                    recogniser=recogniser,
+                    simulated=transcript.simulated,
+                    text=transcript.text,
+                    **_known_rates(transcript),
+                    audio=audio,
                 )
                 self.tally.count_transcript(recogniser, condition, transcript)
 
@@ -164,24 +179,21 @@ class SoundNames:
         return self._files.file_name("audio", item, condition, f"{turn_suffix}.wav")
 
 
-def _speech_turns(task: Task) -> list[Mapping[str, Any]]:
-    """Return what is known of the sound of each turn; nothing for a task asked in writing."""
-    return list(task.data.get("speech", {}).get("turns", ()))
-
-
-def _transcripts(turn: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _transcripts(turn: SpokenTurn) -> Iterator[tuple[str, Recognition]]:
     """Yield the transcripts of an utterance: the one in the task, or all stored with the sound."""
-    if turn.get("recogniser"):
-        rates = {name: turn[name] for name in _ERROR_RATES if turn.get(name) is not None}
+    if turn.recogniser:
         yield (
-            turn["recogniser"],
-            {"simulated": turn["simulated"], "text": turn["transcript"], **rates},
+            turn.recogniser,
+            Recognition(
+                text=turn.transcript or "",
+                simulated=turn.simulated,
+                wer=turn.wer,
+                entity_wer=turn.entity_wer,
+            ),
         )
-    for recogniser, transcript in turn.get("transcripts", {}).items():
-        rates = {
-            name: transcript[name] for name in _ERROR_RATES if transcript.get(name) is not None
-        }
-        yield (
-            recogniser,
-            {"simulated": transcript["simulated"], "text": transcript["text"], **rates},
-        )
+    yield from turn.transcripts.items()
+
+
+def _known_rates(transcript: Recognition) -> dict[str, float]:
+    rates = {"wer": transcript.wer, "entity_wer": transcript.entity_wer}
+    return {name: rate for name, rate in rates.items() if rate is not None}

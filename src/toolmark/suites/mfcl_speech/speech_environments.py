@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from toolmark.core.environment import (
@@ -23,7 +22,8 @@ from toolmark.core.environment import (
 from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model
-from toolmark.core.records import Audio, Message, Task, Text
+from toolmark.core.records import Message, Task, Text
+from toolmark.core.task_data import read_task_data
 from toolmark.environments import no_op_environment
 from toolmark.models.model_resolver import resolve_model
 from toolmark.official_bfcl import multi_turn_tasks, truth_replay
@@ -31,6 +31,7 @@ from toolmark.perturb.speech.voice import Voice
 from toolmark.suites.mfcl_speech import clarification_judge
 from toolmark.suites.mfcl_speech.speech_items import TEXT, is_multi_turn, original_task
 from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline, SpeechRecipe, UtteranceJob
+from toolmark.suites.mfcl_speech.speech_task_data import SpeechTaskData
 from toolmark.suites.mfcl_speech.speech_task_maker import load_pipeline
 from toolmark.suites.mfcl_speech.user_answers import UserAnswer
 
@@ -66,12 +67,8 @@ class SpeechEnvironments(DelegatingFactory):
         self, task: Task, states: Mapping[str, Any], /
     ) -> AsyncIterator[EnvironmentWithUser]:
         """Return a fresh environment."""
-        speech = task.data.get("speech", {})
-        for turn in speech.get("turns", ()):
-            if turn.get("audio"):
-                self.media.copy_from(
-                    self.made_media, [msgspec.convert({"type": "audio", **turn["audio"]}, Audio)]
-                )
+        sounds = [turn.audio for turn in read_task_data(task, SpeechTaskData).turns if turn.audio]
+        self.media.copy_from(self.made_media, sounds)
         async with AsyncExitStack() as stack:
             factory = self.single_turn
             if is_multi_turn(task):  # only those need BFCL's package
@@ -185,14 +182,10 @@ class AnswerVoice:
         Names come from a file and go to a program, so only installed voices are accepted. Raises
         ToolEnvironmentError for another one, unless the recipe says to skip missing voices.
         """
-        turns = task.data.get("speech", {}).get("turns", ())
-        recorded = next(filter(None, (turn.get("voice") for turn in turns)), None)
-        if recorded is None:
+        voices = (turn.voice for turn in read_task_data(task, SpeechTaskData).turns)
+        wanted = next(filter(None, voices), None)
+        if wanted is None:
             return None
-        try:
-            wanted = msgspec.convert(recorded, Voice)
-        except msgspec.ValidationError as error:
-            raise ToolEnvironmentError(f"the voice of this task is none: {error}") from None
         for candidate in pipeline.voices:
             if (candidate.engine, candidate.name) == (wanted.engine, wanted.name):
                 pitch = None if wanted.pitch is None else min(max(wanted.pitch, 0.0), 1.0)

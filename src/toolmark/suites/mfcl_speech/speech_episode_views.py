@@ -6,23 +6,28 @@ that was not heard is struck through, a word that nobody said is in a dashed box
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Any, NamedTuple, TypeAlias
-
-import msgspec
+from typing import NamedTuple, TypeAlias
 
 from toolmark.core import number_format, svg
 from toolmark.core.records import Audio, Drawing, Table, Task, Trajectory
+from toolmark.core.task_data import read_task_data
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.language import normalised_words
 from toolmark.perturb.hearing import transcript_errors
+from toolmark.perturb.speech.voice import Voice
 from toolmark.suites.mfcl_speech.acoustic_views import (
     WIDTH,
     Row,
-    SpeechTurn,
     effect_table,
     timeline_drawing,
+)
+from toolmark.suites.mfcl_speech.speech_task_data import (
+    SILENT_TURN,
+    SpeechTaskData,
+    SpokenTurn,
+    turn_whitelist,
 )
 
 EpisodeView: TypeAlias = Table | Drawing | Audio
@@ -62,11 +67,12 @@ def episode_views(task: Task, trajectory: Trajectory) -> list[EpisodeView]:
     The dialogue is the clarification dialogue with its rulings. A task without sound has only the
     dialogue.
     """
-    turns = speech_turns(task)
+    data = read_task_data(task, SpeechTaskData)
+    turns = data.turns
     results: list[EpisodeView] = [
         *_user_recordings(turns),
-        *_alignment_drawings(task, turns),
-        *_turn_table(task, turns),
+        *_alignment_drawings(data),
+        *_turn_table(data),
     ]
     return [
         *results,
@@ -76,25 +82,16 @@ def episode_views(task: Task, trajectory: Trajectory) -> list[EpisodeView]:
     ]
 
 
-def speech_turns(task: Task) -> list[SpeechTurn]:
-    """Return what is known of each turn's sound; nothing for a task that was asked in writing."""
-    reference = task.data if isinstance(task.data, dict) else {}
-    speech = reference.get("speech")
-    turns = speech.get("turns", ()) if isinstance(speech, dict) else ()
-    return [turn if isinstance(turn, dict) else {} for turn in turns]
-
-
-def _user_recordings(turns: Sequence[SpeechTurn]) -> Iterator[Audio]:
+def _user_recordings(turns: Sequence[SpokenTurn]) -> Iterator[Audio]:
     """Yield the recordings of the user, turn by turn."""
-    for turn in turns:
-        if isinstance(turn.get("audio"), dict):
-            yield msgspec.convert({"type": "audio", **turn["audio"]}, Audio)
+    yield from (turn.audio for turn in turns if turn.audio)
 
 
 # --- said and heard ---------------------------------------------------------------------
 
 
-def _alignment_drawings(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Drawing]:
+def _alignment_drawings(data: SpeechTaskData) -> Iterator[Drawing]:
+    turns = data.turns
     recognisers = dict.fromkeys(
         recogniser for turn in turns for recogniser in _transcripts_of(turn)
     )
@@ -106,14 +103,12 @@ def _alignment_drawings(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Dra
         ]
         try:
             lines = [
-                (i, list(_aligned_words(turn, text)), _whitelist_words(task, i))
+                (i, list(_aligned_words(turn, text)), _whitelist_words(data, i))
                 for i, turn, text in heard_turns
             ]
         except ImportError:  # a report can be made where the recognisers' packages are missing
             return
-        simulated = recogniser.startswith("simulated") or any(
-            turn.get("simulated") for turn in turns
-        )
+        simulated = recogniser.startswith("simulated") or any(turn.simulated for turn in turns)
         notes = ["Words as compared: without case, punctuation and fillers, numbers as said."]
         notes += ["The recogniser is simulated."] if simulated else []
         if sum(len(line) for _, line, _ in lines) > MAX_WORDS:
@@ -128,34 +123,21 @@ def _alignment_drawings(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Dra
         yield Drawing(title=title, svg=drawing, note=" ".join(notes))
 
 
-def _transcripts_of(turn: SpeechTurn) -> dict[str, str]:
+def _transcripts_of(turn: SpokenTurn) -> dict[str, str]:
     """Return the transcripts of a turn by recogniser: the one asked, else those stored with it."""
-    if turn.get("transcript") is not None:
-        return {str(turn.get("recogniser") or ""): str(turn["transcript"])}
-    stored = turn.get("transcripts")
-    return (
-        {recogniser: str(transcript.get("text", "")) for recogniser, transcript in stored.items()}
-        if stored
-        else {}
-    )
+    if turn.transcript is not None:
+        return {turn.recogniser: turn.transcript}
+    return {recogniser: heard.text for recogniser, heard in turn.transcripts.items()}
 
 
-def _aligned_words(turn: SpeechTurn, text: str) -> Iterator[AlignedWord]:
-    for piece in transcript_errors.align_texts(str(turn.get("uttered", "")), text):
+def _aligned_words(turn: SpokenTurn, text: str) -> Iterator[AlignedWord]:
+    for piece in transcript_errors.align_texts(turn.uttered, text):
         for said, heard in zip_longest(piece.reference, piece.heard, fillvalue=""):
             yield AlignedWord(piece.op, said, heard)
 
 
-def _turn_whitelist(task: Task, turn: int) -> Mapping[str, Any]:
-    """Return what the user may reveal in a turn; lists are by turn, or one for all."""
-    stored = task.data.get("whitelist", {}) if isinstance(task.data, dict) else {}
-    if isinstance(stored, list):
-        stored = stored[turn] if turn < len(stored) else {}
-    return stored if isinstance(stored, dict) else {}
-
-
-def _whitelist_words(task: Task, turn: int) -> frozenset[str]:
-    texts = map(str, _turn_whitelist(task, turn).values())
+def _whitelist_words(data: SpeechTaskData, turn: int) -> frozenset[str]:
+    texts = map(str, turn_whitelist(data, turn).values())
     return frozenset(word for text in texts for word in normalised_words.normalise_words(text))
 
 
@@ -231,22 +213,21 @@ def _cut_word(word: str) -> str:
     return shorten_text(word, _MAX_WORD_CHARS)
 
 
-def _turn_table(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Table]:
+def _turn_table(data: SpeechTaskData) -> Iterator[Table]:
     """Return what happened to each turn from the written text to the transcript."""
-    written = task.data.get("written", ()) if turns else ()
     rows: list[Row] = []
-    for i, turn in enumerate(turns):
-        if not turn:  # the user says nothing there
+    for i, turn in enumerate(data.turns):
+        if turn == SILENT_TURN:
             continue
-        name = f"{i + 1}" if len(turns) > 1 else ""
-        text = written[i] if i < len(written) else ""
+        name = f"{i + 1}" if len(data.turns) > 1 else ""
+        text = data.written[i] if i < len(data.written) else ""
         rows += [
             (name, stage, description)
             for stage, description in _turn_facts(text, turn)
             if description
         ]
         tellable = "; ".join(
-            f"{topic}: {value}" for topic, value in _turn_whitelist(task, i).items()
+            f"{topic}: {value}" for topic, value in turn_whitelist(data, i).items()
         )
         rows += [(name, "given when asked", tellable)] if tellable else []
     if rows:
@@ -254,43 +235,45 @@ def _turn_table(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Table]:
                     rows=tuple(rows))  # fmt: skip
 
 
-def _turn_facts(written: str, turn: SpeechTurn) -> Iterator[tuple[str, str]]:
+def _turn_facts(written: str, turn: SpokenTurn) -> Iterator[tuple[str, str]]:
     yield "written", written
-    yield "rewritten", str(turn.get("rewritten", ""))
-    if turn.get("uttered") != turn.get("rewritten"):
-        yield "uttered", str(turn.get("uttered", ""))
-    yield "changed", "; ".join(map(_format_change, turn.get("changes") or ()))
-    yield "voice", _format_voice(turn.get("voice") or {})
-    yield "heard", str(turn.get("transcript") or "")
-    mark = " (simulated)" if turn.get("simulated") else ""
-    yield "recogniser", f"{turn['recogniser']}{mark}" if turn.get("recogniser") else ""
-    for key, name in (("wer", "word error rate"), ("entity_wer", "entity error rate")):
-        yield name, _format_number(turn.get(key), number_format.format_percent)
+    yield "rewritten", turn.rewritten
+    if turn.uttered != turn.rewritten:
+        yield "uttered", turn.uttered
+    yield "changed", "; ".join(map(_format_change, turn.changes))
+    yield "voice", _format_voice(turn.voice) if turn.voice else ""
+    yield "heard", turn.transcript or ""
+    mark = " (simulated)" if turn.simulated else ""
+    yield "recogniser", f"{turn.recogniser}{mark}" if turn.recogniser else ""
+    yield "word error rate", _format_number(turn.wer, number_format.format_percent)
+    yield "entity error rate", _format_number(turn.entity_wer, number_format.format_percent)
     yield (
         "signal to noise",
-        _format_number(turn.get("snr_db"), lambda x: f"{number_format.format_fixed(x, 1)} dB"),
+        _format_number(turn.snr_db, lambda x: f"{number_format.format_fixed(x, 1)} dB"),
     )
-    yield "STOI", _format_number(turn.get("stoi"), lambda x: number_format.format_fixed(x, 2))
-    yield "not intelligible", str(turn.get("gate") or "")
-    yield "failed", str(turn.get("failed") or "")
+    yield "STOI", _format_number(turn.stoi, lambda x: number_format.format_fixed(x, 2))
+    yield "not intelligible", turn.gate
+    yield "failed", turn.failed
 
 
-def _format_change(change: Sequence[Any] | Mapping[str, Any]) -> str:
-    values = change.values() if isinstance(change, Mapping) else change
-    feature, index, before, after = (*values, *("",) * 4)[:4]
-    before, after = (_cut_word(str(text)) or "(nothing)" for text in (before, after))
+def _format_change(change: tuple[str, int, str, str]) -> str:
+    feature, index, *texts = change
+    before, after = (_cut_word(text) or "(nothing)" for text in texts)
     return f"{feature} at word {index}: {before} → {after}"
 
 
-def _format_voice(voice: Mapping[str, Any]) -> str:
-    labels = [str(voice[key]) for key in ("engine", "name", "accent", "sex") if voice.get(key)]
-    settings = [f"{key} {number_format.format_fixed(voice[key], 2)}" for key in ("rate", "pitch")
-             if isinstance(voice.get(key), int | float)]  # fmt: skip
-    return ", ".join([*labels, *settings])
+def _format_voice(voice: Voice) -> str:
+    """Return a voice as text; a normal rate, and a pitch that is not set, are left out."""
+    labels = [label for label in (voice.engine, voice.name, voice.accent, voice.sex) if label]
+    if voice.rate != 1:
+        labels.append(f"rate {number_format.format_fixed(voice.rate, 2)}")
+    if voice.pitch is not None:
+        labels.append(f"pitch {number_format.format_fixed(voice.pitch, 2)}")
+    return ", ".join(labels)
 
 
-def _format_number(value: Any, format_value: Any) -> str:
-    return str(format_value(value)) if isinstance(value, int | float) else ""
+def _format_number(value: float | None, format_value: Callable[[float], str]) -> str:
+    return "" if value is None else format_value(value)
 
 
 # --- the dialogue -----------------------------------------------------------------------

@@ -24,19 +24,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from difflib import SequenceMatcher
 from functools import cache
 from typing import Any
 
 from toolmark.core import json_codec, number_format
 from toolmark.core.records import Cause, Label, Ruling, Step, Task, Text, Trajectory
+from toolmark.core.task_data import read_task_data
 from toolmark.language import number_words, value_survival, word_likeness
 from toolmark.language.value_words import MONTH_NAMES
 from toolmark.suites.mfcl_speech import call_differences, clarification_phrases, clarification_rules
 from toolmark.suites.mfcl_speech.call_differences import WrongValue
 from toolmark.suites.mfcl_speech.clarification_lexicon import lexicon
 from toolmark.suites.mfcl_speech.content_words import content_words
+from toolmark.suites.mfcl_speech.speech_task_data import (
+    SILENT_TURN,
+    SpeechTaskData,
+    SpokenTurn,
+    turn_whitelist,
+)
 
 SAME_ON_TEXT = "other"
 UNEXPLAINED = "unexplained"
@@ -149,7 +156,7 @@ def _turns_lacking_calls(
     text_places: Set[call_differences.DifferencePlace],
 ) -> list[int]:
     """Return the turns that lack a call or a value; in relevance tasks any call is due."""
-    if task.data["bfcl"] is None:
+    if read_task_data(task, SpeechTaskData).bfcl is None:
         turns_due = [] if "irrelevance" in task.category else range(len(task.turns))
         return [turn for turn in turns_due if not call_differences.made_calls(trajectory, turn)]
     places = call_differences.difference_places(task, trajectory) - text_places
@@ -167,18 +174,10 @@ def _find_ruling(task: Task, step: Step) -> Ruling | None:
     """Return the user's ruling; without a user, the ruling of the rules."""
     if step.ruling is not None or step.calls or not step.reply.text.strip():
         return step.ruling
-    turn_whitelist = _turn_whitelist(task, step.turn)
+    data = read_task_data(task, SpeechTaskData)
     return clarification_rules.rule_on_message(
-        step.reply.text, turn_whitelist, task.data["written"][step.turn]
+        step.reply.text, turn_whitelist(data, step.turn), data.written[step.turn]
     )
-
-
-def _turn_whitelist(task: Task, turn: int) -> Mapping[str, Any]:
-    """Return what the user may reveal in a turn; lists are by turn, or one for all."""
-    stored = task.data.get("whitelist") or {}
-    if isinstance(stored, list):
-        stored = stored[min(turn, len(stored) - 1)]
-    return stored if isinstance(stored, Mapping) else {}
 
 
 def asks_for_something(step: Step, ruling: Ruling) -> bool:
@@ -199,13 +198,16 @@ def asks_for_something(step: Step, ruling: Ruling) -> bool:
 
 
 def _find_blending(task: Task, trajectory: Trajectory) -> Label | None:
-    truth, written = call_differences.expected_calls(task), task.data["written"]
+    truth, written = (
+        call_differences.expected_calls(task),
+        read_task_data(task, SpeechTaskData).written,
+    )
     for turn, turn_sound in enumerate(_turn_sounds(task)):
         others = list(_other_speech(turn_sound))
         own_words = {
             word
-            for text in (*written[: turn + 1], turn_sound.get("uttered", ""))
-            for word in word_likeness.split_tokens(str(text))
+            for text in (*written[: turn + 1], turn_sound.uttered)
+            for word in word_likeness.split_tokens(text)
         }
         foreign_words = (
             {word for text in others for word in word_likeness.split_tokens(text)}
@@ -235,13 +237,13 @@ def _find_blending(task: Task, trajectory: Trajectory) -> Label | None:
     return None
 
 
-def _other_speech(turn_sound: Mapping[str, Any]) -> Iterator[str]:
+def _other_speech(turn_sound: SpokenTurn) -> Iterator[str]:
     """Yield what other people say, as far as it can be heard."""
-    for effect in turn_sound.get("timeline", ()):
-        detail = effect.get("detail", {})
-        if effect.get("module") == "talkers" and detail.get("text"):
-            spoken = str(detail["text"]).split()
-            yield " ".join(spoken[: math.ceil(len(spoken) * float(detail.get("heard", 1)))])
+    for effect in turn_sound.timeline:
+        if effect.module == "talkers" and effect.detail.get("text"):
+            spoken = str(effect.detail["text"]).split()
+            heard_share = float(effect.detail.get("heard", 1))
+            yield " ".join(spoken[: math.ceil(len(spoken) * heard_share)])
 
 
 def _result_words(trajectory: Trajectory, turn: int) -> set[str]:
@@ -260,14 +262,14 @@ def _find_premature(
     task: Task, trajectory: Trajectory, wrong: Sequence[WrongValue]
 ) -> Label | None:
     """Return a value that is missing or invented, and was said after a cut, or late in the turn."""
-    heard = _turn_sounds(task)
+    heard, written = _turn_sounds(task), read_task_data(task, SpeechTaskData).written
     truth = call_differences.expected_calls(task)
     for wrong_value in wrong:
         n = len(call_differences.made_calls(trajectory, wrong_value.turn))
         if not n or not (wrong_value.tool_was_called or n < len(truth[wrong_value.turn])):
             continue  # nothing was executed, or another tool: that is no haste
         turn = heard[wrong_value.turn]
-        spoken = str(turn.get("uttered") or task.data["written"][wrong_value.turn])
+        spoken = turn.uttered or written[wrong_value.turn]
         places = [
             position
             for value in wrong_value.accepted
@@ -282,7 +284,7 @@ def _find_premature(
                 "FM2", f"{wrong_value.qualified_name} was said after the sound was cut, at {share}"
             )
         if wrong_value.received is None and any(end >= _LATE_SHARE for _, end in places):
-            has_event = any(effect.get("name") == "event" for effect in turn.get("timeline", ()))
+            has_event = any(effect.name == "event" for effect in turn.timeline)
             evidence = (
                 f"{wrong_value.qualified_name} was said "
                 f"late{', next to a loud event' if has_event else ''}"
@@ -308,11 +310,11 @@ def _was_cut_off(position: tuple[float, float], share_left: float, wrong_value: 
     )
 
 
-def _share_left(turn_sound: Mapping[str, Any]) -> float | None:
+def _share_left(turn_sound: SpokenTurn) -> float | None:
     """Return the share of the speech that was left when its end was cut off; None if it was not."""
-    for effect in turn_sound.get("timeline", ()):
-        if effect.get("name") == "tail":
-            return 1 - float(effect.get("detail", {}).get("share", 0)) or None
+    for effect in turn_sound.timeline:
+        if effect.name == "tail":
+            return 1 - float(effect.detail.get("share", 0)) or None
     return None
 
 
@@ -320,8 +322,9 @@ def _find_entity_error(
     task: Task, trajectory: Trajectory, wrong: Sequence[WrongValue]
 ) -> Label | None:
     confirmed = set(_confirmed_values(task, trajectory))
+    texts = read_task_data(task, SpeechTaskData).written
     for wrong_value in wrong:
-        written = task.data["written"][wrong_value.turn]
+        written = texts[wrong_value.turn]
         names = [value for value in wrong_value.accepted if is_proper_noun(value, written)]
         value_keys = {
             (wrong_value.turn, wrong_value.path, call_differences.value_words((value,)))
@@ -341,15 +344,16 @@ def _confirmed_values(task: Task, trajectory: Trajectory) -> Iterator[tuple[int,
 
     Topics of one path are numbered, as in `city 2`.
     """
+    data = read_task_data(task, SpeechTaskData)
     for step in trajectory.steps:
         if step.ruling is not None and step.ruling.allowed:
-            turn_whitelist = _turn_whitelist(task, step.turn)
             for topic in step.ruling.topics:
-                value = turn_whitelist.get(topic)
+                value = turn_whitelist(data, step.turn).get(topic)
                 yield step.turn, topic.partition(" ")[0], call_differences.value_words((value,))
 
 
 def _find_distortion(task: Task, wrong: Sequence[WrongValue]) -> Label | None:
+    heard = _turn_sounds(task)
     for wrong_value in wrong:
         if wrong_value.received is None:
             continue
@@ -357,7 +361,7 @@ def _find_distortion(task: Task, wrong: Sequence[WrongValue]) -> Label | None:
             f"{wrong_value.qualified_name} = {_format_value(wrong_value.received)}, said was "
         )
         evidence += " or ".join(map(_format_value, wrong_value.accepted[:3]))
-        transcript = str(_turn_sounds(task)[wrong_value.turn].get("transcript") or "")
+        transcript = heard[wrong_value.turn].transcript or ""
         in_transcript = _is_in_text(wrong_value.received, transcript)
         if in_transcript and not any(
             _is_in_text(value, transcript) for value in wrong_value.accepted
@@ -368,9 +372,8 @@ def _find_distortion(task: Task, wrong: Sequence[WrongValue]) -> Label | None:
     return None
 
 
-def _turn_sounds(task: Task) -> list[Mapping[str, Any]]:
-    turns = task.data.get("speech", {}).get("turns", [])
-    return turns or [{} for _ in task.turns]
+def _turn_sounds(task: Task) -> list[SpokenTurn]:
+    return read_task_data(task, SpeechTaskData).turns or [SILENT_TURN for _ in task.turns]
 
 
 # --- words ------------------------------------------------------------------------------

@@ -10,15 +10,19 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Message, Task, TaskSequence
+from toolmark.core.task_data import read_task_data
 from toolmark.generation.joined_tasks import JoinedTasks
 from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.official_bfcl import multi_turn_tasks, official_data
+from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.perturb.text import spoken_rewrite
+from toolmark.suites.mfcl_speech.speech_task_data import SpeechTaskData
 
 GROUPS = {
     "expert": ("simple_python", "multiple", "parallel", "parallel_multiple"),
@@ -52,7 +56,7 @@ def _build_task(suite: str, entry: Task, axes: Mapping[str, str]) -> Task:
         entry,
         id="@".join((entry.id, *axes.values())),
         suite=suite,
-        data={"bfcl": entry.data, "written": written_requests(entry)},
+        data=msgspec.to_builtins(SpeechTaskData(bfcl=entry.data, written=written_requests(entry))),
         axes=dict(axes),
     )
 
@@ -118,8 +122,7 @@ def written_requests(task: Task) -> list[str]:
 
 def original_task(task: Task) -> Task:
     """Return the task in the form that BFCL's own graders, simulators and controls expect."""
-    reference: Any = task.data["bfcl"]
-    return replace(task, id=task.item, suite="bfcl", data=reference)
+    return replace(task, id=task.item, suite="bfcl", data=read_task_data(task, SpeechTaskData).bfcl)
 
 
 def replace_user_messages(task: Task, messages: Sequence[Message | None]) -> Task:
@@ -138,7 +141,8 @@ def is_multi_turn(task: Task) -> bool:
 
 def expected_by_turn(task: Task) -> list[Any]:
     """Return what is expected of each turn in BFCL's form: call records, or calls as text."""
-    if task.data["bfcl"] is None:
+    entry = original_task(task)
+    if entry.data is None:
         return [[] for _ in task.turns]
-    truth = task.data["bfcl"]["truth"]
+    truth = read_task_data(entry, BfclTaskData).truth
     return list(truth) if is_multi_turn(task) else [truth]

@@ -23,7 +23,7 @@ from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.errors import DataError, EndpointError, ToolmarkError, UsageError
 from toolmark.core.files import write_atomically
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Audio, Record, Tool
+from toolmark.core.records import Record, Tool
 from toolmark.language.argument_facts import Fact, SpokenText, TextChange
 from toolmark.perturb.hearing import recogniser as recogniser_protocol
 from toolmark.perturb.hearing import recogniser_registry, transcript_errors
@@ -33,7 +33,6 @@ from toolmark.perturb.speech import (
     acoustic_drawing,
     acoustic_settings,
     double_talk,
-    effect_timeline,
     installed_voices,
     intelligibility,
     recorded_sounds,
@@ -46,6 +45,7 @@ from toolmark.perturb.speech.voice import Voice
 from toolmark.perturb.text import disfluency_selection, spoken_rewrite
 from toolmark.suites.mfcl_speech import model_rewording
 from toolmark.suites.mfcl_speech.parameters import SpeechParameters, SpokenRequestParameters
+from toolmark.suites.mfcl_speech.speech_task_data import Recognition, Utterance
 
 _N_BABBLE = 6
 _MAX_DRAWS = 4  # of a preset's acoustics, until a listener can follow
@@ -118,45 +118,6 @@ class UtteranceJob(Record, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] = ()
     recognisers: tuple[str, ...] = ()
     voice: Voice | None = None
-
-
-class Recognition(Record, frozen=True, kw_only=True):
-    """What one recogniser wrote, and its error rates: of all words, and of those of values.
-
-    The rates are None where nobody knows what was said.
-    """
-
-    text: str
-    simulated: bool
-    wer: float | None = None
-    entity_wer: float | None = None
-
-
-class Utterance(Record, frozen=True, kw_only=True):
-    """An utterance and its record: words at every stage, voice, acoustics, and what was heard.
-
-    `changes` are (feature, word, before, after): first those of the rewrite, by their place in the
-    written text, then the disfluencies, by their place in what is said. `timeline` is in the order
-    of time. `gate` says why a listener could not follow, after that many `draws` of the acoustics.
-    `failed` says why there is no sound; the words are present anyway. `rewriter` is the model that
-    worded it, and `refused` says why the rules' wording replaced the model's.
-    """
-
-    rewritten: str = ""
-    uttered: str = ""
-    changes: tuple[tuple[str, int, str, str], ...] = ()
-    voice: Voice | None = None
-    settings: acoustic_settings.AcousticSettings | None = None
-    draws: int = 0
-    timeline: tuple[effect_timeline.Effect, ...] = ()
-    seconds: float = 0.0
-    stoi: float | None = None
-    gate: str = ""
-    audio: Audio | None = None
-    heard: dict[str, Recognition] = {}
-    rewriter: str = ""
-    refused: str = ""
-    failed: str = ""
 
 
 class UtteranceWords(NamedTuple):

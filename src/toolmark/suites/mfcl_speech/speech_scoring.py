@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from toolmark.core.records import Label, Task, Trajectory, Verdict
+from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import bfcl_scoring
 from toolmark.runs.suite import ScoreFunction
 from toolmark.suites.mfcl_speech import call_differences, recognition_tables, speech_failure_modes
 from toolmark.suites.mfcl_speech.recognition_tables import ANSWERED_PART, ASKED_PART
 from toolmark.suites.mfcl_speech.speech_items import TEXT, is_multi_turn, original_task
+from toolmark.suites.mfcl_speech.speech_task_data import SpeechTaskData
 
 if TYPE_CHECKING:
     from toolmark.runs.run_store import Run
@@ -110,11 +112,11 @@ def error_signature(label: Label) -> str:
 
 
 def _speech_parts(task: Task, trajectory: Trajectory) -> dict[str, float]:
-    turns: list[Mapping[str, Any]] = task.data.get("speech", {}).get("turns", [])
+    turns = read_task_data(task, SpeechTaskData).turns
     parts = {
         name: fmean(values)
         for name in _AVERAGED_PARTS
-        if (values := [turn[name] for turn in turns if turn.get(name) is not None])
+        if (values := [value for turn in turns if (value := getattr(turn, name)) is not None])
     }
     rulings = [(step, step.ruling) for step in trajectory.steps if step.ruling]
     n_allowed = sum(ruling.allowed for _, ruling in rulings)
@@ -122,10 +124,10 @@ def _speech_parts(task: Task, trajectory: Trajectory) -> dict[str, float]:
         ruling.allowed or speech_failure_modes.asks_for_something(step, ruling)
         for step, ruling in rulings
     )
-    for voice in [turn["voice"] for turn in turns if turn.get("voice")]:
-        voice_name = voice["name"].partition("+")[0]  # en-us+f3 is en-us with another speaker
-        parts[f"{recognition_tables.ENGINE_PREFIX}{voice['engine']}"] = 1.0
-        parts[f"{recognition_tables.VOICE_PREFIX}{voice['engine']} {voice_name}"] = 1.0
+    for voice in filter(None, (turn.voice for turn in turns)):
+        voice_name = voice.name.partition("+")[0]  # en-us+f3 is en-us with another speaker
+        parts[f"{recognition_tables.ENGINE_PREFIX}{voice.engine}"] = 1.0
+        parts[f"{recognition_tables.VOICE_PREFIX}{voice.engine} {voice_name}"] = 1.0
     return parts | {ASKED_PART: float(n_asked), ANSWERED_PART: float(n_allowed)}
 
 

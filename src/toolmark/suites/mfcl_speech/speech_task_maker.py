@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Message, Task, Text
+from toolmark.core.task_data import read_task_data
 from toolmark.generation.item_maker import ItemMaker
 from toolmark.language.argument_facts import extract_facts
 from toolmark.suites.mfcl_speech import answer_whitelist, speech_items, system_prompts
@@ -22,9 +23,9 @@ from toolmark.suites.mfcl_speech.speech_items import TEXT
 from toolmark.suites.mfcl_speech.speech_pipeline import (
     SpeechPipeline,
     SpeechRecipe,
-    Utterance,
     UtteranceJob,
 )
+from toolmark.suites.mfcl_speech.speech_task_data import SpeechTaskData, Utterance
 
 RequestForm = Literal["transcript", "sound"]
 _N_ITEMS_AHEAD = 64  # items that are worded at a time; progress is reported in between
@@ -91,7 +92,8 @@ class SpeechTaskMaker(ItemMaker[SpokenItem]):
 
     def finish_task(self, task: Task, item: SpokenItem) -> Task:
         """Return the task as it is asked, with the reason if an utterance has failed."""
-        reference = {**task.data, "whitelist": list(item.whitelists)}
+        data = replace(read_task_data(task, SpeechTaskData), whitelist=list(item.whitelists))
+        stored = msgspec.to_builtins(data)
         user_messages: list[Message | None] = [None] * len(task.turns)
         failed = ""
         turns = item.utterances.get(task.axes["condition"])
@@ -104,17 +106,17 @@ class SpeechTaskMaker(ItemMaker[SpokenItem]):
             records = [
                 _utterance_record(utterance, recogniser) if utterance else {} for utterance in turns
             ]
-            reference["speech"] = {"turns": records}
+            stored["speech"] = {"turns": records}
             failed = next(
                 (utterance.failed for utterance in turns if utterance and utterance.failed), ""
             )
-        seeded = replace(task, data=reference, seed=self.recipe.seed)
+        seeded = replace(task, data=stored, seed=self.recipe.seed)
         finished = self.add_system_prompt(speech_items.replace_user_messages(seeded, user_messages))
         return self.mark_failed(finished, failed) if failed else finished
 
     def mark_failed(self, task: Task, reason: str) -> Task:
         """Return the task with the reason in the record of its speech."""
-        speech = {**task.data.get("speech", {}), "failed": reason}
+        speech = {"turns": [], **task.data.get("speech", {}), "failed": reason}
         return replace(task, data={**task.data, "speech": speech})
 
     def draft(self, task: Task) -> Task:
@@ -153,7 +155,7 @@ def _make_jobs(
     """Yield the utterances of a task; None for a turn in which the user says nothing."""
     truth = speech_items.expected_by_turn(task)
     tools = task.tools
-    for turn, written in enumerate(task.data["written"]):
+    for turn, written in enumerate(read_task_data(task, SpeechTaskData).written):
         tools += task.turns[turn].tools
         if not written.strip():
             yield None
@@ -171,8 +173,9 @@ def _make_jobs(
 
 def _turn_whitelists(task: Task) -> list[dict[str, Any]]:
     """Return the whitelist of each turn; where no call is due the user reveals nothing."""
-    written = task.data["written"]
-    if task.data["bfcl"] is None:
+    data = read_task_data(task, SpeechTaskData)
+    written = data.written
+    if data.bfcl is None:
         return [{} for _ in written]
     if speech_items.is_multi_turn(task):
         return list(answer_whitelist.turn_whitelists(speech_items.original_task(task), written))
@@ -182,7 +185,10 @@ def _turn_whitelists(task: Task) -> list[dict[str, Any]]:
 
 
 def _utterance_record(utterance: Utterance, recogniser: str) -> dict[str, Any]:
-    """Return the record of an utterance for the task's reference."""
+    """Return an utterance as a task stores it, readable as `SpokenTurn`.
+
+    What is known of a transcript is stored where it is False or None too.
+    """
     record: dict[str, Any] = msgspec.to_builtins(utterance)
     transcripts = record.pop("heard", {})
     transcript = transcripts.get(recogniser, {})
@@ -213,7 +219,8 @@ def _snr(utterance: Utterance) -> dict[str, float]:
 
 def failure_reason(task: Task) -> str:
     """Return why a task could not be spoken when it was made, "" if it was."""
-    return str(task.data.get("speech", {}).get("failed", ""))
+    speech = read_task_data(task, SpeechTaskData).speech
+    return "" if speech is None else speech.failed
 
 
 def effort_note(tasks: Iterable[Task]) -> str:
@@ -225,7 +232,7 @@ def effort_note(tasks: Iterable[Task]) -> str:
         bool(written.strip())
         for _, group in groupby(tasks, key=lambda task: (task.item, task.axes["condition"]))
         if (task := next(group)).axes["condition"] != TEXT
-        for written in task.data["written"]
+        for written in read_task_data(task, SpeechTaskData).written
     )
     return (
         f"{format_count(clips)} clips to be spoken, but for those that are stored" if clips else ""

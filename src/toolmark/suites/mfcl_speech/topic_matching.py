@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 
 from toolmark.language import word_likeness
 from toolmark.language.value_words import MONTH_NAMES
-from toolmark.suites.mfcl_speech.answer_whitelist import WhitelistValue
 from toolmark.suites.mfcl_speech.clarification_lexicon import (
     lexicon,
     never_misheard_words,
@@ -23,6 +22,7 @@ from toolmark.suites.mfcl_speech.clarification_topics import (
     is_named_with_noun,
     make_topic,
 )
+from toolmark.suites.mfcl_speech.speech_task_data import WhitelistValue
 from toolmark.suites.mfcl_speech.value_read_back import (
     MIN_SHARED_LETTERS,
     clock_numbers,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from toolmark.core.records import Ruling
 from toolmark.language import number_words, spoken_forms, word_likeness
 from toolmark.language.value_words import value_words
-from toolmark.suites.mfcl_speech.answer_whitelist import Whitelist, WhitelistValue
+from toolmark.suites.mfcl_speech.speech_task_data import Whitelist, WhitelistValue
 
 _FINAL_SIGNS = ".,;:!?"  # at the end of a word these are not read out
 _SILENT_SIGNS = frozenset(',;"\u201c\u201d\u00ab\u00bb()[]{}')  # these are read out nowhere
