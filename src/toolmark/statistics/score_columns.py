@@ -15,7 +15,7 @@ from toolmark.core.records import Score
 Names = NDArray[np.object_]
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-_TEXT_COLUMNS = ("task", "item", "category", "cause", "native")
+_TEXT_COLUMNS = ("task", "item", "category", "cause", "suite_cause")
 
 
 @dataclass(frozen=True, slots=True)
