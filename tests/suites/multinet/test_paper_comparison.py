@@ -237,7 +237,7 @@ def test_baselines_with_extra_knowledge_are_marked_and_never_best() -> None:
     knowing = made_scores.rows(made)
     table = titled(report_tables.run_tables(knowing))["Exact match and classes"]
     assert isinstance(table, Table) and "previous *" in cells(table)
-    assert "majority" in cells(table) and "not told here" in table.note
+    assert "majority" in cells(table) and "not given here" in table.note
     found = family_profile.best_baseline(knowing["paper"])
     assert found is not None and found[0] == "majority"
     told = told_before(knowing)
@@ -259,6 +259,6 @@ def test_a_class_that_is_called_as_a_baseline_is_not_marked() -> None:
     for table in tables:
         named = [str(x) for row in table.rows for x in row] + list(table.head)
         own = table.title in ("Exact match and classes", "More measures: classes")
-        assert ("previous *" in named) == own == ("not told here" in table.note), table.title
+        assert ("previous *" in named) == own == ("not given here" in table.note), table.title
         assert "linear *" not in named
     assert any("previous" in table.head for table in tables)
