@@ -17,7 +17,7 @@ from toolmark.core import number_format
 from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics import published_figures
-from toolmark.statistics.estimates import estimate_part_average
+from toolmark.statistics.estimates import estimate_mean, estimate_part_average
 from toolmark.statistics.metric_formulas import RelativeError
 from toolmark.statistics.score_columns import Columns, ordered_levels
 from toolmark.suites.multinet import report_tables
@@ -94,11 +94,11 @@ _LAX_RULE_NOTE = (
 
 
 def _exact_match(columns: Columns) -> float | None:
-    return score_columns.mean_value(columns).value
+    return estimate_mean(columns, "").value
 
 
 def _exact_of_valid(columns: Columns) -> float | None:
-    return score_columns.mean_value(score_columns.valid_rows(columns)).value
+    return estimate_mean(score_columns.valid_rows(columns), "").value
 
 
 def _macro_f1(columns: Columns) -> float | None:
@@ -271,15 +271,12 @@ def shared_subsets(runs: Iterable[Columns]) -> list[str]:
 
 
 def _subset_figures(columns: Columns) -> dict[str, tuple[float, float]]:
-    names = ordered_levels(columns.category)
-    parts = {name: columns.where((columns.category == name) & columns.run) for name in names}
     return {
         name: (
             float(part.value.mean()),
             report_tables.macro_f1_metric(part).measure(part).value or 0.0,
         )
-        for name, part in parts.items()
-        if len(part)
+        for name, part in score_columns.ran_by_category(columns).items()
     }
 
 
