@@ -10,8 +10,9 @@ from math import isnan
 from typing import Any
 
 from toolmark.core import svg
+from toolmark.core.media import task_pictures
 from toolmark.core.number_format import format_fixed, format_percent, format_short
-from toolmark.core.records import Drawing, Image, Table, Task, Trajectory
+from toolmark.core.records import Drawing, Table, Task, Trajectory
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.models.secret_mask import escape_control_chars
 from toolmark.scoring.brier_errors import likeliest_class
@@ -62,8 +63,7 @@ def episode_views(task: Task, trajectory: Trajectory) -> list[View]:
 
 
 def _picture_views(task: Task) -> Iterator[Drawing]:
-    parts = [part for turn in task.turns for message in turn.messages for part in message.parts]
-    images = [part for part in parts if isinstance(part, Image)]
+    images = task_pictures(task)
     for at, part in enumerate(images, 1):
         more = f", {at} of {len(images)}, oldest first" if len(images) > 1 else ""
         yield Drawing(title=f"Picture{more}", svg="", background=part)
