@@ -125,7 +125,7 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
         and summary["caution"] == report_tables.SYNTHETIC_CAUTION == stored.caution
     )
     mae = summary["parts"]["mae"]
-    assert mae["share"] is False and "share" not in summary["score"]
+    assert mae["is_share"] is False and "is_share" not in summary["score"]
     assert summary["score"]["n_groups"] == 21
     console = Console(file=StringIO(), width=120)
     console_output.print_summary(console, summary)

@@ -61,7 +61,7 @@ def test_recorded_answers_give_the_published_figures(model: str) -> None:
     held = published_data.read_json(published_data.MULTINET_PREDICTIONS)["overcooked"]
     said = held[{"GPT-5": "gpt5_pred", "Pi0": "pi0_pred"}[model]]
     readings = made_scores.rows(made_scores.played(held["true"], said))
-    own = titled(paper_comparison.run_tables(readings))["Beside the paper's models"]
+    own = titled(paper_comparison.run_tables(readings))["Next to the paper's models"]
     found = cells(own)
     ours, theirs = found["this run"], found[f"{model} (paper)"]
     names = ["exact match", "exact of valid", "macro F1"]
@@ -330,7 +330,7 @@ def test_the_mean_itself_has_relative_errors_of_one_and_rules_differ_where_inval
     readings = made_scores.rows(ran("openx", 80, BOTH))
     table = cells(titled(report_tables.run_tables(readings))["Errors of the vectors"], 0, 1)
     assert {row["RelMAE"] for key, row in table.items() if key[1] == "mean"} == {"1.000"}
-    mine = [table["bimanual", f"this run: tool, {name} reading"] for name in made_scores.READINGS]
+    mine = [table["bimanual", f"this run: tool, {name} rule"] for name in made_scores.READINGS]
     assert mine[0]["n"] == mine[1]["n"] == 40 and mine[0]["MAE"] != mine[1]["MAE"]
     part = readings["paper"].where(readings["paper"].category == "bimanual")
     found = vector_tables.vector_errors(part)
