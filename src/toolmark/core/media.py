@@ -13,9 +13,15 @@ from pathlib import Path
 
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import write_atomically
-from toolmark.core.records import Audio, Image, Part, Text
+from toolmark.core.records import Audio, Image, Part, Task, Text
 
 _SHA256 = re.compile("[0-9a-f]{64}")
+
+
+def task_pictures(task: Task) -> list[Image]:
+    """Return the pictures in the messages of a task, in their order."""
+    parts = (part for turn in task.turns for message in turn.messages for part in message.parts)
+    return [part for part in parts if isinstance(part, Image)]
 
 
 class MediaStore:

@@ -13,6 +13,7 @@ nan; a verdict has finite numbers only, so there such a row counts 2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isnan, nan
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -82,16 +83,11 @@ def parse_distribution(
 
 
 def score_row(truth: int, probabilities: tuple[float, ...] | None) -> RowErrors:
-    """Score one row's probabilities, None where they are invalid.
-
-    Of equally likely classes the first is the likeliest.
-    """
+    """Score one row's probabilities, None where they are invalid."""
     if probabilities is None:
         return RowErrors()
     p = probabilities[truth]
-    likeliest = next((i for i, p in enumerate(probabilities) if isnan(p)), None)  # as argmax does
-    if likeliest is None:
-        likeliest = probabilities.index(max(probabilities))
+    likeliest = likeliest_class(probabilities)
     return RowErrors(
         sum(map(abs, probabilities)) - abs(p) + abs(1 - p),
         sum(q * q for q in probabilities) - p * p + (1 - p) * (1 - p),
@@ -99,6 +95,12 @@ def score_row(truth: int, probabilities: tuple[float, ...] | None) -> RowErrors:
         p,
         probabilities[likeliest],
     )
+
+
+def likeliest_class(probabilities: Sequence[float]) -> int:
+    """Return the index that numpy's argmax returns: of the first nan, else of the first maximum."""
+    first_nan = next((i for i, p in enumerate(probabilities) if isnan(p)), None)
+    return probabilities.index(max(probabilities)) if first_nan is None else first_nan
 
 
 # --- arrays -----------------------------------------------------------------------------

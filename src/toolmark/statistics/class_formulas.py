@@ -20,8 +20,8 @@ MOST_CLASSES = 1_000_000
 class MacroF1(Record, frozen=True, kw_only=True, tag="macro_f1"):
     """The mean F1 of all classes, including those that never occur; no interval.
 
-    Parts of each row: `truth` is the index of the correct class, `said` the index of the answer
-    (`raw` is used where `said` is negative), and `classes` the number of classes
+    Parts of each row: `truth` is the index of the correct class, `predicted` that of the answer
+    (`raw` is used where `predicted` is negative), and `classes` the number of classes
     (`default_n_classes` where no row has it). With `by_category` the classes differ by category,
     and the number is the unweighted mean over categories. `categories_label` is the displayed name
     for categories; with it the number is `partial` where a category has no row that ran.

@@ -160,6 +160,11 @@ def ordered_levels(column: Iterable[str], known: Sequence[str] = ()) -> list[str
     return [*(level for level in known if level in found), *sorted(found - set(known))]
 
 
+def split_rows(columns: Columns, levels: Names, known: Sequence[str] = ()) -> dict[str, Columns]:
+    """Return the rows of each level, in the order of `ordered_levels`; `levels` has one per row."""
+    return {name: columns.where(levels == name) for name in ordered_levels(levels, known)}
+
+
 def runs_with_answers(runs: Mapping[str, Columns]) -> dict[str, Columns]:
     """Return the runs of which any row ran."""
     return {name: columns for name, columns in runs.items() if columns.run.any()}

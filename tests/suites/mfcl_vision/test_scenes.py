@@ -23,7 +23,13 @@ from toolmark.generation.drawing.perspective import Corners, Plane, bounding_box
 from toolmark.perturb.image.box_geometry import Box
 from toolmark.suites.mfcl_vision import scenes
 from toolmark.suites.mfcl_vision.item_records import SceneSetting, Sign, SignRole
-from toolmark.suites.mfcl_vision.scenes import outdoor_scenes, print_faces, scene_props, sign_faces
+from toolmark.suites.mfcl_vision.scenes import (
+    outdoor_scenes,
+    print_faces,
+    scene_props,
+    sign_faces,
+    wall_scenes,
+)
 from toolmark.suites.mfcl_vision.scenes.scene_canvas import SIGN_MARGIN, SceneCanvas
 from toolmark.suites.mfcl_vision.scenes.sign_arrangement import StyledSign
 
@@ -221,14 +227,16 @@ def test_marks_say_where_things_stand_and_blank_ones_stand_nowhere_further(
     blank: list[float] = []
     put = SceneCanvas.place_face
 
-    def noted(name: str) -> None:
-        make = getattr(print_faces, name)
+    fill = wall_scenes.fill_with_blanks
 
-        def making(*args: Any) -> sign_faces.SignFace:
-            other.append(make(*args))
-            return other[-1]
-
-        monkeypatch.setattr(print_faces, name, making)
+    def filled(*args: Any, **settings: Any) -> list[wall_scenes.NumberedFace]:
+        row = fill(*args, **settings)
+        if settings.get("make_blank") in (
+            print_faces.make_blank_spine,
+            print_faces.make_blank_bottle,
+        ):
+            other.extend(face for face, _ in row)
+        return row
 
     def laid(
         self: SceneCanvas, face: sign_faces.SignFace, corners: Corners, sign: int | None = None
@@ -239,8 +247,7 @@ def test_marks_say_where_things_stand_and_blank_ones_stand_nowhere_further(
             left, _, right, _ = bounding_box(corners)
             blank.append((left + right) / 2)
 
-    noted("make_blank_spine")
-    noted("make_blank_bottle")
+    monkeypatch.setattr(wall_scenes, "fill_with_blanks", filled)
     monkeypatch.setattr(SceneCanvas, "place_face", laid)
     signs = (
         Sign(role="clue", lines=("HEVIN",), mark=mark),

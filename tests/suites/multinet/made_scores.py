@@ -69,7 +69,7 @@ def played(truth: Sequence[int], said: Sequence[int], **about: str) -> list[Scor
             parts["raw"] = told
         for player in (0, 1):
             parts[f"truth_{player}"] = divmod(right, n)[player]
-            parts[f"said_{player}"] = divmod(told, n)[player] if inside else -1
+            parts[f"predicted_{player}"] = divmod(told, n)[player] if inside else -1
         axes = {"family": "overcooked", "group": f"g{row // 100}", **about}
         axes.setdefault("category", f"kitchen {row % 2}")
         made.append(answer(f"o-{row}", {k: float(x) for k, x in parts.items()}, right == told,

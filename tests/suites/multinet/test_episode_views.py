@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,7 +18,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Drawing, Reply, Table, Task, Trajectory
 from toolmark.core.task_data import read_task_data
 from toolmark.reports import html_report
-from toolmark.suites.multinet import episode_views, report_tables, task_making
+from toolmark.suites.multinet import answer_scoring, episode_views, report_tables, task_making
 from toolmark.suites.multinet.frame_records import Truth
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -85,6 +87,17 @@ def test_probabilities_are_bars_and_the_right_one_is_there_however_small() -> No
         and len(marked(root, "right")) == 1
     )
     assert "has 0.0\xa0%" in str(root.get("aria-label"))
+
+
+@pytest.mark.parametrize("at", [[0], [7], range(36)])
+def test_a_nan_of_the_model_is_shown_as_nan_on_the_option_that_is_scored(at: Sequence[int]) -> None:
+    (task,) = made_tasks.tasks("odds", 1)
+    shares = [float("nan") if i in at else float(i == 20) for i in range(36)]
+    said = made_tasks.trajectory(task, [Reply(text=json.dumps(shares))])
+    table = pairs(made(task, said)["Truth and answer"])
+    assert answer_scoring.score_episode(task, said)["reference"].parts["predicted"] == at[0]
+    assert table["answered (reference rule)"].startswith(f"{at[0]}: ")
+    assert table["answered (reference rule)"].endswith(", with nan")
 
 
 @given(st.lists(st.floats(-50, 50), min_size=14, max_size=14))

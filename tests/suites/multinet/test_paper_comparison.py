@@ -125,7 +125,7 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
         and summary["caution"] == report_tables.SYNTHETIC_CAUTION == stored.caution
     )
     mae = summary["parts"]["mae"]
-    assert mae["share"] is False and "share" not in summary["score"]
+    assert mae["is_share"] is False and "is_share" not in summary["score"]
     assert summary["score"]["n_groups"] == 21
     console = Console(file=StringIO(), width=120)
     console_output.print_summary(console, summary)
@@ -150,7 +150,7 @@ def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:
     made = beside(
         {"a": made_scores.rows(ran("overcooked", 40, BOTH)), "b": made_scores.rows(ran("odds", 40))}
     )
-    for title in ("Exact match and classes", "Beside the paper's models"):
+    for title in ("Exact match and classes", "Next to the paper's models"):
         assert {"a: text", "a: tool", "b: text"} <= set(cells(made[title]))
         assert "a" not in cells(made[title])
     apart = beside({f: made_scores.rows(ran("piqa", 30, (f,))) for f in BOTH})
@@ -159,10 +159,10 @@ def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:
 
 def test_probabilities_are_compared_with_the_papers() -> None:
     made = titled(paper_comparison.run_tables(made_scores.rows(ran("odds", 40))))
-    rows = cells(made["Beside the paper's models: probabilities"])
+    rows = cells(made["Next to the paper's models: probabilities"])
     assert rows["GPT-5 (paper)"]["Brier, linear"] == "1.930"
     assert str(rows["this run"]["Brier, linear"])[0].isdigit()
-    assert "Beside the paper's models: probabilities" not in titled(
+    assert "Next to the paper's models: probabilities" not in titled(
         paper_comparison.run_tables(made_scores.rows(ran("overcooked", 40)))
     )
 
@@ -177,17 +177,17 @@ def test_probabilities_are_compared_by_the_rule_of_the_papers_code() -> None:
     acts = made_scores.rows(ran("overcooked", 40))
     several = beside({"acts": acts, "shares": apart})
     for made, name in ((alone, "this run"), (several, "shares")):
-        table = made["Beside the paper's models: probabilities"]
+        table = made["Next to the paper's models: probabilities"]
         assert str(cells(table)[name]["Brier, linear"]).startswith(mean)
-        shares = made["Beside the paper's models"]
+        shares = made["Next to the paper's models"]
         exact = readings["reference"].value.mean()
         assert cells(shares)[name]["exact match"] == pytest.approx(exact) != 0
         for each in (table, shares):
             assert isinstance(each, Table) and "reference rule" in each.note
-    assert cells(several["Beside the paper's models"])["acts"]["exact match"] == pytest.approx(
+    assert cells(several["Next to the paper's models"])["acts"]["exact match"] == pytest.approx(
         acts["paper"].value.mean()
     )
-    plain = titled(paper_comparison.run_tables(acts))["Beside the paper's models"]
+    plain = titled(paper_comparison.run_tables(acts))["Next to the paper's models"]
     assert isinstance(plain, Table) and "reference" not in plain.note
 
 
@@ -202,7 +202,7 @@ def sorted_as(*subsets: str, right: int = 1) -> Mapping[str, Columns]:
 
 def test_means_over_sub_sets_are_over_those_that_both_have() -> None:
     table = titled(paper_comparison.run_tables(sorted_as("BCCD", "PKLot", "OwnSet")))[
-        "Beside the paper's models"
+        "Next to the paper's models"
     ]
     rows = cells(table)
     assert set(rows) == {"BCCD", "PKLot", "mean over 2"}
@@ -213,10 +213,10 @@ def test_means_over_sub_sets_are_over_those_that_both_have() -> None:
         ) / 2
         assert theirs[f"GPT-5 (paper): {what}"] == pytest.approx(mean)
         assert theirs[f"this run: {what}"] == 1
-    assert "Beside the paper's models" not in titled(
+    assert "Next to the paper's models" not in titled(
         paper_comparison.run_tables(sorted_as("OwnSet"))
     )
-    two = beside({"a": sorted_as("BCCD"), "b": sorted_as("PKLot")})["Beside the paper's models"]
+    two = beside({"a": sorted_as("BCCD"), "b": sorted_as("PKLot")})["Next to the paper's models"]
     assert set(cells(two)) == {"BCCD", "PKLot"}
 
 
@@ -237,7 +237,7 @@ def test_baselines_with_extra_knowledge_are_marked_and_never_best() -> None:
     knowing = made_scores.rows(made)
     table = titled(report_tables.run_tables(knowing))["Exact match and classes"]
     assert isinstance(table, Table) and "previous *" in cells(table)
-    assert "majority" in cells(table) and "not told here" in table.note
+    assert "majority" in cells(table) and "not given here" in table.note
     found = family_profile.best_baseline(knowing["paper"])
     assert found is not None and found[0] == "majority"
     told = told_before(knowing)
@@ -259,6 +259,6 @@ def test_a_class_that_is_called_as_a_baseline_is_not_marked() -> None:
     for table in tables:
         named = [str(x) for row in table.rows for x in row] + list(table.head)
         own = table.title in ("Exact match and classes", "More measures: classes")
-        assert ("previous *" in named) == own == ("not told here" in table.note), table.title
+        assert ("previous *" in named) == own == ("not given here" in table.note), table.title
         assert "linear *" not in named
     assert any("previous" in table.head for table in tables)

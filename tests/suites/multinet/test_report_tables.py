@@ -21,6 +21,7 @@ from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Chart, Estimate, Reply, Score, Table
 from toolmark.scoring import classification
 from toolmark.statistics.class_formulas import MacroF1
+from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.multinet import paper_comparison, report_tables
 from toolmark.suites.multinet.frame_records import Form
@@ -60,7 +61,7 @@ def test_recorded_answers_give_the_published_figures(model: str) -> None:
     held = published_data.read_json(published_data.MULTINET_PREDICTIONS)["overcooked"]
     said = held[{"GPT-5": "gpt5_pred", "Pi0": "pi0_pred"}[model]]
     readings = made_scores.rows(made_scores.played(held["true"], said))
-    own = titled(paper_comparison.run_tables(readings))["Beside the paper's models"]
+    own = titled(paper_comparison.run_tables(readings))["Next to the paper's models"]
     found = cells(own)
     ours, theirs = found["this run"], found[f"{model} (paper)"]
     names = ["exact match", "exact of valid", "macro F1"]
@@ -114,7 +115,7 @@ def test_intervals_go_by_group_where_rows_hang_together() -> None:
     group = np.array([f"g{i // 25}" for i in range(100)], dtype=object)
     grouped = replace(alone, axes={**alone.axes, "group": group},
                       value=np.array([1.0] * 50 + [0.0] * 50))  # fmt: skip
-    single, several = score_columns.mean_value(alone), score_columns.mean_value(grouped)
+    single, several = estimate_mean(alone, ""), estimate_mean(grouped, "")
     assert single.value == several.value == 0.5
     assert single.low is not None and several.low is not None and several.low < single.low - 0.1
 
@@ -123,7 +124,7 @@ def test_invalid_answers_are_wrong_out_of_range_is_clipped_and_no_number_stays()
     made = made_scores.chosen([3, 3, 1, 0, 1], [3, -1, -1, 0, -1], 4, raw={1: 9})
     row = cells(choice_tables.main_table({"x": ("paper", gather_columns(made, "paper"))}, ""))["x"]
     assert row["exact match"] == number_format.format_share(
-        score_columns.mean_value(gather_columns(made, "paper"))
+        estimate_mean(gather_columns(made, "paper"), "")
     )
     assert str(row["exact match"]).startswith(number_format.format_percent(0.4))
     assert str(row["exact of valid"]).startswith(number_format.format_percent(1))
@@ -329,7 +330,7 @@ def test_the_mean_itself_has_relative_errors_of_one_and_rules_differ_where_inval
     readings = made_scores.rows(ran("openx", 80, BOTH))
     table = cells(titled(report_tables.run_tables(readings))["Errors of the vectors"], 0, 1)
     assert {row["RelMAE"] for key, row in table.items() if key[1] == "mean"} == {"1.000"}
-    mine = [table["bimanual", f"this run: tool, {name} reading"] for name in made_scores.READINGS]
+    mine = [table["bimanual", f"this run: tool, {name} rule"] for name in made_scores.READINGS]
     assert mine[0]["n"] == mine[1]["n"] == 40 and mine[0]["MAE"] != mine[1]["MAE"]
     part = readings["paper"].where(readings["paper"].category == "bimanual")
     found = vector_tables.vector_errors(part)

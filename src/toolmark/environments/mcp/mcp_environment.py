@@ -29,8 +29,8 @@ from toolmark.core.errors import (
     UsageError,
     join_reasons,
 )
-from toolmark.core.media import MediaStore
-from toolmark.core.records import Call, Image, Result, Task, Text, Tool
+from toolmark.core.media import MediaStore, task_pictures
+from toolmark.core.records import Call, Result, Task, Text, Tool
 from toolmark.environments.mcp import (
     resource_usage,
     result_content,
@@ -172,9 +172,7 @@ class McpServersFactory(EnvironmentFactory):
     def _fill_workspace(self, task: Task, workspace: Path) -> None:
         """Copy the task's pictures to `images/`, then call `prepare`."""
         names = read_mcp_data(task).images
-        parts = [part for turn in task.turns for message in turn.messages for part in message.parts]
-        pictures = [part for part in parts if isinstance(part, Image)]
-        for index, picture in enumerate(pictures):
+        for index, picture in enumerate(task_pictures(task)):
             default_name = f"{index + 1}{_SUFFIX.get(picture.mime, '')}"
             name = names[index] if index < len(names) else default_name
             if not _FILE_NAME.fullmatch(name):

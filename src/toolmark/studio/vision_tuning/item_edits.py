@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark.core import seeds
-from toolmark.core.media import MediaStore
+from toolmark.core.media import MediaStore, task_pictures
 from toolmark.core.records import Image, Task
 from toolmark.core.task_data import read_task_data
 from toolmark.perturb.image import picture_file
@@ -152,13 +152,8 @@ _EDIT_FUNCTIONS: Mapping[str, Callable[[Task, Random, MediaStore], EditedTask]] 
 
 def task_picture(task: Task) -> Image:
     """Return the picture of a task, which must have one."""
-    return next(
-        part
-        for turn in task.turns
-        for message in turn.messages
-        for part in message.parts
-        if isinstance(part, Image)
-    )
+    picture, *_ = task_pictures(task)
+    return picture
 
 
 def _rebuild_task(task: Task, truth: ItemTruth, part: Image | None = None) -> Task:

@@ -10,7 +10,7 @@ from toolmark.core import json_codec
 from toolmark.core.records import Table, Task, Trajectory
 from toolmark.official_bfcl import executable_calls, truth_replay
 from toolmark.official_bfcl.executable_calls import ExecutableCall
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.score_columns import Columns, split_rows
 
 _MAX_CHARS = 400
 
@@ -20,10 +20,8 @@ def credit_tables(rule: str, columns: Columns) -> list[Table]:
     checked = columns.where(columns.run & ~np.isnan(columns.part("turns_checked")))
     if not len(checked):
         return []
-    rows = [
-        _credit_row(name, checked.where(checked.category == name))
-        for name in _category_names(checked)
-    ]
+    by_category = split_rows(checked, checked.category, tuple(dict.fromkeys(checked.category)))
+    rows = [_credit_row(name, part) for name, part in by_category.items()]
     return [
         Table(
             title=f"Multi-turn: credit per turn ({rule})",
@@ -33,10 +31,6 @@ def credit_tables(rule: str, columns: Columns) -> list[Table]:
             "expected do not count. The last columns count entries by the turn that failed first.",
         )
     ]
-
-
-def _category_names(columns: Columns) -> list[str]:
-    return list(dict.fromkeys(columns.category))
 
 
 def _credit_row(name: str, columns: Columns) -> tuple[str | float | int | None, ...]:

@@ -11,8 +11,9 @@ from itertools import combinations
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Table
-from toolmark.statistics.estimates import estimate_mean, estimate_pooled_share
+from toolmark.core.records import Cell, Chart, Table
+from toolmark.statistics.estimates import estimate_pooled_share
+from toolmark.statistics.group_tables import count_run, group_table, part_mean
 from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
 from toolmark.statistics.paired_comparison import compare_paired
 from toolmark.statistics.score_columns import Columns, part_as_value
@@ -228,28 +229,29 @@ def _paper_restate_row(core: int) -> tuple[str | None, ...]:
     return f"{model} (paper), core {core}", "plain → restate", None, *rates, change, None
 
 
-def _work_table(columns: Columns) -> Table:
-    """Return the mean numbers of calls of a trial, by kind."""
-    rows: list[tuple[str | float, ...]] = []
-    names = (
-        "correct_core",
-        "correct_irrelevant",
-        "errors",
-        "redundant",
-        "steps_with_calls",
-        "levels",
-    )
+def _rows_by_size(columns: Columns) -> Iterator[tuple[tuple[str, int], Columns]]:
+    """Yield the rows of each way of asking and each core size, with both."""
     for label, part in rows_by_variant(columns):
         for core in core_sizes(part):
-            size = select_rows(part, core=core)
-            cells = (float(np.nanmean(size.part(name))) for name in names if size.run.any())
-            rows.append((label, core, int(size.run.sum()), *cells))
-    return Table(
-        title="What a trial was made of (means)",
-        head=("model", "core", "trials", "right, core", "right, irrelevant", "bad", "repeated",
-              "steps with calls", "steps at best"),
-        rows=tuple(rows),
-    )  # fmt: skip
+            yield (label, core), select_rows(part, core=core)
+
+
+def _work_table(columns: Columns) -> Table:
+    """Return the mean numbers of calls of a trial, by kind."""
+    parts = {
+        "right, core": "correct_core",
+        "right, irrelevant": "correct_irrelevant",
+        "bad": "errors",
+        "repeated": "redundant",
+        "steps with calls": "steps_with_calls",
+        "steps at best": "levels",
+    }
+    return group_table(
+        "What a trial was made of (means)",
+        ("model", "core"),
+        _rows_by_size(columns),
+        {"trials": count_run, **{head: part_mean(part) for head, part in parts.items()}},
+    )
 
 
 def _alignment_tables(columns: Columns) -> Iterator[Table]:
@@ -257,22 +259,21 @@ def _alignment_tables(columns: Columns) -> Iterator[Table]:
     played = select_rows(columns, over=workflow_alignment.MCP_TRANSPORT)
     if not played.run.any():
         return
-    rows = []
-    for label, part in rows_by_variant(played):
-        for core in core_sizes(part):
-            for threads in ("single", "multi"):
-                size = select_rows(part, core=core, threads=threads)
-                if not size.run.any():
-                    continue
-                found = (
-                    mean_share_cell(part_as_value(size, f"align_{name}"))
-                    for name in workflow_alignment.ALIGNMENT_MEASURES
-                )
-                rows.append((label, core, threads, int(size.run.sum()), *found))
-    yield Table(
-        title="Alignment with the ideal schedule",
-        head=("model", "core", "calls at once", "trials", *workflow_alignment.ALIGNMENT_MEASURES),
-        rows=tuple(rows),
+    groups = (
+        ((label, core, threads), rows)
+        for (label, core), size in _rows_by_size(played)
+        for threads in ("single", "multi")
+        if (rows := select_rows(size, threads=threads)).run.any()
+    )
+    measures = {
+        name: lambda rows, part=f"align_{name}": mean_share_cell(part_as_value(rows, part))
+        for name in workflow_alignment.ALIGNMENT_MEASURES
+    }
+    yield group_table(
+        "Alignment with the ideal schedule",
+        ("model", "core", "calls at once"),
+        groups,
+        {"trials": count_run, **measures},
         note="Means over trials, fair rule. The schedule makes every needed call as early as"
         " its inputs are known. Coherence falls where calls that could be made at once are made"
         " one after the other.",
@@ -281,21 +282,17 @@ def _alignment_tables(columns: Columns) -> Iterator[Table]:
 
 def _settings_table(columns: Columns) -> Table:
     """Return success for each core, number and kind of irrelevant functions, and effort."""
-    rows = []
+    groups: list[tuple[tuple[Cell, ...], Columns]] = []
     for label, part in rows_by_variant(columns):
-        keys = sorted(
-            set(zip(part.axis("core"), part.axis("irrelevant"), part.axis("kind"), strict=True)),
-            key=lambda key: (int(key[0]), int(key[1]), key[2]),
-        )
-        for core, count, kind in keys:
-            found = estimate_mean(select_rows(part, core=core, irrelevant=count, kind=kind), "")
-            rows.append(
-                (label, int(core), int(count), kind, found.n, number_format.format_share(found))
-            )
-    return Table(
-        title="Success by setting",
-        head=("model", "core", "irrelevant", "kind", "trials", "success"),
-        rows=tuple(rows),
+        levels = (part.axis(name).tolist() for name in ("core", "irrelevant", "kind"))
+        for core, n, kind in sorted({(int(c), int(n), k) for c, n, k in zip(*levels, strict=True)}):
+            rows = select_rows(part, core=core, irrelevant=n, kind=kind)
+            groups.append(((label, core, n, kind), rows))
+    return group_table(
+        "Success by setting",
+        ("model", "core", "irrelevant", "kind"),
+        groups,
+        {"trials": count_run, "success": mean_share_cell},
     )
 
 

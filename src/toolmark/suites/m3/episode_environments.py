@@ -14,8 +14,8 @@ from toolmark.agents.tool_loop import TOOL_LOOP
 from toolmark.core import files
 from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.media import MediaStore
-from toolmark.core.records import Image, Task, ToolFormat
+from toolmark.core.media import MediaStore, task_pictures
+from toolmark.core.records import Task, ToolFormat
 from toolmark.core.task_data import read_task_data
 from toolmark.environments import cassette as cassette_files
 from toolmark.environments.cassette import Cassette, CassetteHeader
@@ -53,9 +53,8 @@ def recording_identity(task: Task) -> Any:
     Prompt, agent and scoring are not part of it, so one recording serves every agent, prompt and
     encoder.
     """
-    parts = [part for turn in task.turns for message in turn.messages for part in message.parts]
     data = read_task_data(task, M3TaskData)
-    pictures = [part.sha256 for part in parts if isinstance(part, Image)]
+    pictures = [picture.sha256 for picture in task_pictures(task)]
     return [pictures, data.images or None, data.files, data.repository]
 
 

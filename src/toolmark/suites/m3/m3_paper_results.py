@@ -16,12 +16,6 @@ from toolmark.statistics.score_columns import Columns
 from toolmark.suites.m3 import m3_tables
 
 RULE = "official"
-_TITLE = "Next to the paper's models"
-_NOTE = (
-    "Official rule. The paper's models were asked over its own servers, live, and rated by four "
-    "judges."
-)
-_UNJUDGED_NOTE = "The paper's models stand next to a run once it is judged: toolmark judge RUN."
 
 
 class PaperAverage(DataRecord, frozen=True):
@@ -39,11 +33,25 @@ def published_averages() -> tuple[PaperAverage, ...]:
     return read_table(__file__, "paper_averages.csv", tuple[PaperAverage, ...])
 
 
+_COMPARISON = published_figures.PublishedComparison(
+    title="Next to the paper's models",
+    head=(m3_tables.AVERAGE_LABELS["avg7"],),
+    measure_run=lambda columns: (m3_tables.pooled_measure(columns, "avg7").value,),
+    read_published=lambda: {row.model: (row.average,) for row in published_averages()},
+    note="Official rule. The paper's models were asked over its own servers, live, and rated by "
+    "four judges.",
+    missing_note="The paper's models stand next to a run once it is judged: toolmark judge RUN.",
+    ranked=True,
+)
+
+
 def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     """Return the tables of a run; the comparison with the paper comes after the first one."""
-    made = m3_tables.make_tables(columns_by_rule)
-    found = _average_tables({published_figures.THIS_RUN: columns_by_rule[RULE]}) if made else []
-    return published_figures.insert_after_table(made, found, _UNJUDGED_NOTE)
+    return published_figures.insert_comparison(
+        _COMPARISON,
+        m3_tables.make_tables(columns_by_rule),
+        {published_figures.THIS_RUN: columns_by_rule[RULE]},
+    )
 
 
 def tables_across_runs(
@@ -54,19 +62,9 @@ def tables_across_runs(
     The comparison with the paper comes after the leaderboard of the grading rule that the paper
     uses.
     """
-    made = m3_tables.tables_across_runs(runs_by_rule)
-    found = _average_tables(runs_by_rule[RULE]) if made else []
-    return published_figures.insert_after_table(
-        made, found, _UNJUDGED_NOTE, title=m3_tables.leaderboard_title(RULE)
-    )
-
-
-def _average_tables(runs: Mapping[str, Columns]) -> list[Table]:
-    """Return the averages of runs and of the paper's models, best first; empty without judges."""
-    run_averages = {
-        name: (m3_tables.pooled_measure(rows, "avg7").value,) for name, rows in runs.items()
-    }
-    paper_averages = {row.model: (row.average,) for row in published_averages()}
-    return published_figures.comparison_table(
-        _TITLE, [m3_tables.AVERAGE_LABELS["avg7"]], run_averages, paper_averages, _NOTE, ranked=True
+    return published_figures.insert_comparison(
+        _COMPARISON,
+        m3_tables.tables_across_runs(runs_by_rule),
+        runs_by_rule[RULE],
+        m3_tables.leaderboard_title(RULE),
     )

@@ -17,6 +17,7 @@ from toolmark.core import number_format
 from toolmark.core.records import Chart, Estimate, Table
 from toolmark.statistics.confidence_intervals import Vector
 from toolmark.statistics.estimate_charts import stacked_bars
+from toolmark.statistics.group_tables import CellFunction, count_run, group_table, part_mean
 from toolmark.statistics.metric_formulas import (
     FilteredFormula,
     Formula,
@@ -181,24 +182,26 @@ def _group_tables(label: str, columns: Columns, groups: Vector) -> Iterator[Tabl
     # Only the average with the most measures is shown.
     names = {name: title for name, title in names.items() if name not in averages[:-1]}
     headline = "success" if _has_values(columns, "success") else "alignment"
-    rows: list[tuple[str | int | float | None, ...]] = []
-    for group in found:
-        part = columns.where(np.asarray(groups) == group)
-        cells = (pooled_measure(part, name).value for name in names)
-        rows.append(
-            (
-                group,
-                int(part.run.sum()),
-                mean_share_cell(part),
-                *cells,
-            )
-        )
-    yield Table(
-        title=f"{headline.capitalize()} by {label}",
-        head=(label, "episodes", f"{headline} [95 % interval]", *names.values()),
-        rows=tuple(rows),
+    yield group_table(
+        f"{headline.capitalize()} by {label}",
+        (label,),
+        (((group,), columns.where(np.asarray(groups) == group)) for group in found),
+        {
+            "episodes": count_run,
+            f"{headline} [95 % interval]": mean_share_cell,
+            **_measure_cells(names),
+        },
         n_shaded_columns=len(names),
     )
+
+
+def _measure_cells(labels: Mapping[str, str]) -> dict[str, CellFunction]:
+    """Return a function for the value of each measure, by its label."""
+
+    def value_of(name: str) -> CellFunction:
+        return lambda columns: pooled_measure(columns, name).value
+
+    return {label: value_of(name) for name, label in labels.items()}
 
 
 # --- calls and tokens -------------------------------------------------------------------
@@ -260,15 +263,12 @@ _WORK_LABELS: dict[str, str] = {
 
 
 def _work_table(runs: Mapping[str, Columns]) -> Table:
-    rows: list[tuple[str | float | None, ...]] = []
-    for part, label in _WORK_LABELS.items():
-        means = [
-            float(np.nanmean(c.part(part))) if _has_values(c, part) else None for c in runs.values()
-        ]
-        rows.append((label, *means))
+    rows = tuple(
+        (label, *map(part_mean(part), runs.values())) for part, label in _WORK_LABELS.items()
+    )
     heads = tuple(name or "mean" for name in runs)
     return Table(title="Tokens, steps and calls per task", head=("per task", *heads),
-                 rows=tuple(rows))  # fmt: skip
+                 rows=rows)  # fmt: skip
 
 
 def _outcome_chart(runs: Mapping[str, Columns]) -> Chart:
@@ -317,15 +317,11 @@ def leaderboard_title(rule: str) -> str:
 def leaderboard_table(rule: str, runs: Mapping[str, Columns]) -> Table:
     """Return a row per run with every measure that any of the runs has."""
     names = dict(pair for columns in runs.values() for pair in _measure_names(columns).items())
-    rows: list[tuple[str | float | None, ...]] = []
-    for run, columns in runs.items():
-        rows.append(
-            (run, int(columns.run.sum()), *(pooled_measure(columns, n).value for n in names))
-        )
-    return Table(
-        title=leaderboard_title(rule),
-        head=("run", "n", *names.values()),
-        rows=tuple(rows),
+    return group_table(
+        leaderboard_title(rule),
+        ("run",),
+        (((run,), columns) for run, columns in runs.items()),
+        {"n": count_run, **_measure_cells(names)},
         note=_POOLING_NOTE.replace(", with 95 % intervals over tasks", ""),
         n_shaded_columns=len(names),
     )

@@ -104,6 +104,11 @@ def mark_title(title: str, columns: Columns) -> str:
     return f"{title} ({found[0]})" if found else title
 
 
+def rows_by_condition(columns: Columns) -> dict[str, Columns]:
+    """Return the answers in each condition, in the order of `present_conditions`."""
+    return {name: condition_rows(columns, name) for name in present_conditions(columns)}
+
+
 def condition_rows(columns: Columns, condition: str) -> Columns:
     """Return the answers in one condition."""
     return columns.where(columns.axis("condition") == condition)
@@ -117,7 +122,7 @@ def marks_note(columns: Columns) -> str:
             " Simulated: recognisers whose transcripts are made from the text at a drawn error "
             "rate, not heard; 2/3 simulated: two of three."
         )
-    if any(is_saturated(condition_rows(columns, name)) for name in present_conditions(columns)):
+    if any(map(is_saturated, rows_by_condition(columns).values())):
         notes.append(
             " Saturated: PocketSphinx's word error rate there is above "
             f"{number_format.format_percent(SATURATED_WER, 0)}, so that its transcripts say little "

@@ -20,12 +20,6 @@ CONDITIONS = {
     condition_labels.CLEAN: "clean audio",
     condition_labels.NOISY: "noisy audio",
 }
-_TITLE = "Next to the paper's models (overall)"
-_NOTE = (
-    "The paper's overall is not defined there and its items are not published: read its rows as "
-    "orientation, not as a comparison."
-)
-_INCOMPLETE_NOTE = "The paper's models stand next to a run that has every column."
 
 
 class PaperRow(DataRecord, frozen=True):
@@ -43,15 +37,33 @@ def published_overall() -> dict[str, tuple[float, float, float]]:
     return {row.model: (row.text, row.clean, row.noisy) for row in rows}
 
 
+def _overall_scores(columns: Columns) -> list[float | None]:
+    found = [
+        category_columns.measure_group(
+            category_columns.OVERALL, condition_labels.condition_rows(columns, condition)
+        )
+        for condition in CONDITIONS
+    ]
+    return [None if each.partial else each.value for each in found]
+
+
+_COMPARISON = published_figures.PublishedComparison(
+    title="Next to the paper's models (overall)",
+    head=tuple(CONDITIONS.values()),
+    measure_run=_overall_scores,
+    read_published=published_overall,
+    note="The paper's overall is not defined there and its items are not published: read its rows "
+    "as orientation, not as a comparison.",
+    missing_note="The paper's models stand next to a run that has every column.",
+)
+
+
 def tables_with_published(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     """Return the tables of a run, with the paper's overall scores after the first table."""
-    own_tables = speech_tables.run_tables(columns_by_rule)
-    found = (
-        _published_comparison({published_figures.THIS_RUN: next(iter(columns_by_rule.values()))})
-        if own_tables
-        else []
+    run = {published_figures.THIS_RUN: next(iter(columns_by_rule.values()))}
+    return published_figures.insert_comparison(
+        _COMPARISON, speech_tables.run_tables(columns_by_rule), _labelled_runs(run)
     )
-    return published_figures.insert_after_table(own_tables, found, _INCOMPLETE_NOTE)
 
 
 def tables_across_runs(
@@ -59,29 +71,19 @@ def tables_across_runs(
 ) -> Sequence[Table | Chart]:
     """Return the tables over several runs, then their overall scores next to the paper's."""
     own_tables = speech_tables.tables_across_runs(columns_by_rule)
+    runs = next(iter(columns_by_rule.values()))
     return (
-        [*own_tables, *_published_comparison(next(iter(columns_by_rule.values())))]
+        [*own_tables, *published_figures.compare_runs(_COMPARISON, _labelled_runs(runs))]
         if own_tables
         else ()
     )
 
 
-def _published_comparison(runs: Mapping[str, Columns]) -> list[Table]:
-    """Return overall scores by condition, your own first; nothing where no run has one."""
-    own_scores = {_run_label(name, rows): [_overall_score(rows, c) for c in CONDITIONS]
-           for name, rows in runs.items()}  # fmt: skip
-    return published_figures.comparison_table(
-        _TITLE, list(CONDITIONS.values()), own_scores, published_overall(), _NOTE
-    )
-
-
-def _overall_score(columns: Columns, condition: str) -> float | None:
-    found = category_columns.measure_group(
-        category_columns.OVERALL, condition_labels.condition_rows(columns, condition)
-    )
-    return None if found.partial else found.value
-
-
-def _run_label(name: str, columns: Columns) -> str:
-    is_simulated = any(map(condition_labels.is_simulated, map(str, columns.axis("recogniser"))))
-    return f"{name} (simulated recognisers)" if is_simulated else name
+def _labelled_runs(runs: Mapping[str, Columns]) -> dict[str, Columns]:
+    """Return the runs by name, marked where recognisers are simulated."""
+    return {
+        f"{name} (simulated recognisers)"
+        if any(map(condition_labels.is_simulated, map(str, columns.axis("recogniser"))))
+        else name: columns
+        for name, columns in runs.items()
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from toolmark.core import number_format
 from toolmark.core.records import Cell, Chart, Estimate, Table
 from toolmark.statistics import failure_mode_tables
 from toolmark.statistics.estimate_charts import estimate_series, stacked_bars
+from toolmark.statistics.group_tables import CellFunction, count_run, group_table
 from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.table_cells import mean_share_cell
 from toolmark.suites.mfcl_speech import condition_labels, speech_failure_modes
@@ -28,10 +29,8 @@ _OTHER_MODE_LABELS = {
 def failure_tables(columns: Columns) -> Iterator[Table | Chart]:
     """Return the failure modes by condition; the written text has none: it is the control."""
     counts: dict[str, dict[str, int]] = {}
-    for condition in condition_labels.present_conditions(columns):
-        failed = failure_mode_tables.failed_answers(
-            condition_labels.condition_rows(columns, condition)
-        )
+    for condition, answers in condition_labels.rows_by_condition(columns).items():
+        failed = failure_mode_tables.failed_answers(answers)
         if condition != condition_labels.TEXT and len(failed):
             counts[condition] = count_modes(failed)
     if not counts:
@@ -69,9 +68,8 @@ def count_modes(failed: Columns) -> dict[str, int]:
 def question_tables(columns: Columns) -> Iterator[Table]:
     """Return how often the user was asked back by condition, and the outcomes."""
     rows: list[tuple[Cell, ...]] = []
-    for condition in condition_labels.present_conditions(columns):
-        answers = condition_labels.condition_rows(columns, condition)
-        answers = answers.where(answers.run)
+    for condition, asked in condition_labels.rows_by_condition(columns).items():
+        answers = asked.where(asked.run)
         n_asked, n_answered = (
             int(np.nansum(answers.part(name))) for name in (ASKED_PART, ANSWERED_PART)
         )
@@ -94,21 +92,22 @@ def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
     recognisers = sorted({str(name) for name in columns.axis("recogniser") if name}) or [""]
     rates: dict[str, list[Estimate]] = {name: [] for name in recognisers}
     rows: list[tuple[Cell, ...]] = []
-    heard_conditions = [
-        name
-        for name in condition_labels.present_conditions(columns)
-        if name != condition_labels.TEXT
-    ]
-    for condition in heard_conditions:
+    heard = condition_labels.rows_by_condition(columns)
+    heard.pop(condition_labels.TEXT, None)
+    for condition, answers in heard.items():
         for name in recognisers:
-            part = condition_labels.condition_rows(columns, condition)
-            part = part.where(part.axis("recogniser") == name)
+            part = answers.where(answers.axis("recogniser") == name)
             found = condition_labels.estimate_part_average(part, "wer")
             rates[name].append(found)
             if found.n or not np.isnan(part.part("stoi")).all():
                 mark = "saturated" if condition_labels.is_saturated(part) else ""
                 rows.append(
-                    (condition, condition_labels.recogniser_label(name), *_rate_cells(part), mark)
+                    (
+                        condition,
+                        condition_labels.recogniser_label(name),
+                        *(cell(part) for cell in _RATE_CELLS.values()),
+                        mark,
+                    )
                 )
     if not rows:
         return
@@ -116,17 +115,17 @@ def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
     yield drop_empty_columns(
         Table(
             title="The sound, and what recognisers made of it" if has_transcripts else "The sound",
-            head=("condition", "recogniser", *_RATE_COLUMNS, "mark"),
+            head=("condition", "recogniser", *_RATE_CELLS, "mark"),
             rows=tuple(rows),
             note=(_TRANSCRIPT_NOTE if has_transcripts else _SOUND_NOTE)
             + condition_labels.marks_note(columns),
         )
     )
-    if has_transcripts and len(heard_conditions) * len(recognisers) > 1:
+    if has_transcripts and len(heard) * len(recognisers) > 1:
         yield Chart(
             title="Word error rate by condition",
             kind="bar",
-            ticks=tuple(heard_conditions),
+            ticks=tuple(heard),
             series=tuple(
                 estimate_series(condition_labels.recogniser_label(name), found, scale=100)
                 for name, found in rates.items()
@@ -136,7 +135,6 @@ def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
         )
 
 
-_RATE_COLUMNS = ("n", "word error rate", "entity error rate", "STOI", "SNR dB")
 _EMPTY_CELLS = (None, "", number_format.DASH)
 _SOUND_NOTE = "Means over clips, in brackets 95 % intervals over items."
 _TRANSCRIPT_NOTE = (
@@ -157,57 +155,52 @@ def drop_empty_columns(table: Table) -> Table:
     return replace(table, head=tuple(table.head[index] for index in used_columns), rows=rows)
 
 
-def _rate_cells(part: Columns) -> tuple[Cell, ...]:
-    words, entities, stoi = (
-        condition_labels.estimate_part_average(part, name) for name in ("wer", "entity_wer", "stoi")
+def _rate_cell(part: str) -> CellFunction:
+    return lambda rows: number_format.format_share(
+        condition_labels.estimate_part_average(rows, part)
     )
-    stoi_text = None if stoi.value is None else number_format.format_fixed(stoi.value, 2)
-    if stoi.value is not None and stoi.low is not None and stoi.high is not None:
-        stoi_text = number_format.format_fixed_interval(stoi.value, stoi.low, stoi.high, 2)
-    n = int(part.run.sum())
-    snr_db = condition_labels.estimate_part_average(part, "snr_db").value
-    return (
-        n,
-        number_format.format_share(words),
-        number_format.format_share(entities),
-        stoi_text,
-        snr_db,
-    )
+
+
+def _stoi_cell(rows: Columns) -> str | None:
+    stoi = condition_labels.estimate_part_average(rows, "stoi")
+    if stoi.value is None:
+        return None
+    if stoi.low is None or stoi.high is None:
+        return number_format.format_fixed(stoi.value, 2)
+    return number_format.format_fixed_interval(stoi.value, stoi.low, stoi.high, 2)
+
+
+_RATE_CELLS: Mapping[str, CellFunction] = {
+    "n": count_run,
+    "word error rate": _rate_cell("wer"),
+    "entity error rate": _rate_cell("entity_wer"),
+    "STOI": _stoi_cell,
+    "SNR dB": lambda rows: condition_labels.estimate_part_average(rows, "snr_db").value,
+}
 
 
 def voice_tables(columns: Columns) -> Iterator[Table]:
     """Return error rates and accuracy by engine and condition, and by voice over all conditions."""
-    rows: list[tuple[Cell, ...]] = []
-    for engine, spoke in _rows_by_speaker(columns, ENGINE_PREFIX):
-        for condition in condition_labels.present_conditions(spoke):
-            part = condition_labels.condition_rows(spoke, condition)
-            accuracy = mean_share_cell(part)
-            rows.append(
-                (
-                    engine,
-                    condition_labels.condition_label(condition, columns),
-                    *_rate_cells(part),
-                    accuracy,
-                )
-            )
     rate_note = _SOUND_NOTE if np.isnan(columns.part("wer")).all() else _TRANSCRIPT_NOTE
     marks_note = condition_labels.marks_note(columns)
     note = f"{rate_note} An episode of several voices counts with each.{marks_note}"
-    if rows:
-        head = ("engine", "condition", *_RATE_COLUMNS, "accuracy")
+    cells = {**_RATE_CELLS, "accuracy": mean_share_cell}
+    engines = [
+        ((engine, condition_labels.condition_label(condition, columns)), rows)
+        for engine, spoke in _rows_by_speaker(columns, ENGINE_PREFIX)
+        for condition, rows in condition_labels.rows_by_condition(spoke).items()
+    ]
+    if engines:
         yield drop_empty_columns(
-            Table(title="Voice engines", head=head, rows=tuple(rows), note=note)
+            group_table("Voice engines", ("engine", "condition"), engines, cells, note)
         )
-    rows = []
-    for name, part in _rows_by_speaker(columns, VOICE_PREFIX):
+    voices = []
+    for name, rows in _rows_by_speaker(columns, VOICE_PREFIX):
         engine, _, voice_name = name.partition(" ")
-        accuracy = mean_share_cell(part)
-        rows.append(
-            (engine, condition_labels.mark_title(voice_name, part), *_rate_cells(part), accuracy)
-        )
-    if rows:
-        title, head = "Voices, over all conditions", ("engine", "voice", *_RATE_COLUMNS, "accuracy")
-        yield drop_empty_columns(Table(title=title, head=head, rows=tuple(rows), note=note))
+        voices.append(((engine, condition_labels.mark_title(voice_name, rows)), rows))
+    if voices:
+        title = "Voices, over all conditions"
+        yield drop_empty_columns(group_table(title, ("engine", "voice"), voices, cells, note))
 
 
 def _rows_by_speaker(columns: Columns, prefix: str) -> Iterator[tuple[str, Columns]]:

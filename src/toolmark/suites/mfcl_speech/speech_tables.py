@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from toolmark.core import number_format
 from toolmark.core.records import Audio, Cell, Chart, Drawing, Table, Task, Trajectory
+from toolmark.statistics.group_tables import count_run
 from toolmark.statistics.metric_formulas import (
     FilteredFormula,
     Mean,
@@ -166,14 +167,13 @@ def condition_table(rule: str, columns: Columns) -> Table:
     """Return Table 1: a row per condition, every column with its interval."""
     used_columns = [name for name in COLUMN_LABELS if len(column_rows(columns, name))]
     rows: list[tuple[Cell, ...]] = []
-    for condition in condition_labels.present_conditions(columns):
-        answers = condition_labels.condition_rows(columns, condition)
+    for condition, answers in condition_labels.rows_by_condition(columns).items():
         cells = [
             _format_wide(measure_group(OVERALL, answers)),
             *(_format_wide(column_mean(answers, name)) for name in used_columns),
         ]
         mark = condition_labels.condition_marks(condition, columns)
-        rows.append((condition, mark, int(answers.run.sum()), *cells))
+        rows.append((condition, mark, count_run(answers), *cells))
     return Table(
         title=table_title(rule),
         head=(

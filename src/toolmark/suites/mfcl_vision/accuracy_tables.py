@@ -14,6 +14,7 @@ from toolmark.core import number_format
 from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics import paired_costs
 from toolmark.statistics.estimates import estimate_mean
+from toolmark.statistics.group_tables import count_run
 from toolmark.statistics.metric_formulas import Mean, Metric, RowFilter
 from toolmark.statistics.score_columns import (
     Columns,
@@ -116,25 +117,24 @@ def accuracy_title(rule: str) -> str:
 
 def accuracy_table(rule: str, columns: Columns) -> Table:
     """Return Table 2 transposed: a row per variation, with its cost against the base."""
-    names = variation_statistics.present_variations(columns)
+    parts = variation_statistics.answers_by_variation(columns)
     rows: list[tuple[Cell, ...]] = []
-    if len(names) > 1:
+    if len(parts) > 1:
         mean_score = variation_statistics.mean_over_variations(columns, "")
         mark = "overall" if variation_statistics.has_all_variations(columns) else "mean of these"
         rows.append((mark, mean_score.n, number_format.format_plus_minus(mean_score)))
-    for name in names:
-        part = variation_statistics.answers_in_variation(columns, name)
+    for name, part in parts.items():
         found = variation_statistics.compare_with_base(columns, name)
         cost = paired_costs.cost_cells(found) if name != BASE_VARIATION and found.n_items else ()
         rows.append(
             (
                 variation_statistics.variation_label(name),
-                int(part.run.sum()),
+                count_run(part),
                 number_format.format_plus_minus(estimate_mean(part, name)),
                 *cost,
             )
         )
-    several = len(names) > 1 and BASE_VARIATION in names
+    several = len(parts) > 1 and BASE_VARIATION in parts
     return Table(
         title=accuracy_title(rule),
         head=("variation", "n", "accuracy", *(paired_costs.COST_COLUMNS if several else ())),
@@ -148,8 +148,7 @@ def accuracy_table(rule: str, columns: Columns) -> Table:
 def _bars_note(columns: Columns) -> str:
     """Return a note on how many items were padded with bars in a crop; "" if none were."""
     counts = []
-    for name in variation_statistics.present_variations(columns):
-        part = variation_statistics.answers_in_variation(columns, name)
+    for name, part in variation_statistics.answers_by_variation(columns).items():
         barred = len(set(part.item[part.part(episode_scoring.BARS_PART) > 0]))
         if barred:
             counts.append(
@@ -263,21 +262,18 @@ def clue_table(columns: Columns) -> Iterator[Table]:
 
     Some symbols differ by colour only: a variation without colours removes such a clue.
     """
-    levels = columns.axis("clue")
-    found = ordered_levels(levels, CLUE_KINDS)
-    names = variation_statistics.present_variations(columns)
-    if len(found) < 2 or len(names) < 2:
+    clues = ordered_levels(columns.axis("clue"), CLUE_KINDS)
+    parts = variation_statistics.answers_by_variation(columns)
+    if len(clues) < 2 or len(parts) < 2:
         return
     rows: list[tuple[Cell, ...]] = []
-    for name in names:
-        row: list[Cell] = [variation_statistics.variation_label(name)]
-        for level in found:
-            part = columns.where((columns.axis("variation") == name) & (levels == level))
-            row += [int(part.run.sum()), mean_share_cell(part)]
-        rows.append(tuple(row))
+    for name, part in parts.items():
+        by_clue = (part.where(part.axis("clue") == clue) for clue in clues)
+        cells = (cell for each in by_clue for cell in (count_run(each), mean_share_cell(each)))
+        rows.append((variation_statistics.variation_label(name), *cells))
     yield Table(
         title="Accuracy by variation and clue",
-        head=("variation", *(heading for level in found for heading in (f"{level}: n", level))),
+        head=("variation", *(heading for clue in clues for heading in (f"{clue}: n", clue))),
         rows=tuple(rows),
         note="In brackets 95 % intervals over items. Some symbols differ by their colour "
         "alone: what takes colours away may take the clue with them, for a person too.",
@@ -306,7 +302,7 @@ def _accuracy_cells(columns: Columns) -> tuple[Cell, ...]:
     items = len({str(item) for item in columns.item[columns.run]})
     return (
         items,
-        number_format.format_share(variation_statistics.mean_over_variations(columns, "")),
+        variation_statistics.mean_share_cell(columns),
         mean_share_cell(variation_statistics.answers_in_variation(columns, BASE_VARIATION)),
     )
 

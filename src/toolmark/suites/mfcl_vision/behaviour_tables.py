@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from toolmark.core.records import Cell, Chart, Estimate, Table
 from toolmark.statistics import failure_mode_tables
 from toolmark.statistics.estimate_charts import stacked_bars
 from toolmark.statistics.estimates import estimate_mean
+from toolmark.statistics.group_tables import count_run, group_table
 from toolmark.statistics.paired_comparison import compare_paired
 from toolmark.statistics.score_columns import Columns, part_as_value
 from toolmark.suites.mfcl_vision import failure_modes, variation_statistics
@@ -42,12 +44,10 @@ _FIGURE5_LABELS = {
 def build_tables(columns: Columns) -> Iterator[Table | Chart]:
     """Yield the tables of failure modes, of actions by variation, and of the words of queries."""
     parts = {
-        variation_statistics.variation_label(name): variation_statistics.answers_in_variation(
-            columns, name
-        )
-        for name in variation_statistics.present_variations(columns)
+        variation_statistics.variation_label(name): part
+        for name, part in variation_statistics.answers_by_variation(columns).items()
+        if part.run.any()
     }
-    parts = {name: part for name, part in parts.items() if part.run.any()}
     yield from failure_tables(parts, "variation")
     yield from activity_table(columns)
     yield from query_word_tables(parts, "variation")
@@ -146,21 +146,18 @@ def _stacked_chart(
 
 def activity_table(columns: Columns) -> Iterator[Table]:
     """Yield shares of searches and refusals, and mean steps, by variation, against the base."""
-    names = [
-        name
-        for name in variation_statistics.present_variations(columns)
-        if variation_statistics.answers_in_variation(columns, name).run.any()
-    ]
+    parts = variation_statistics.answers_by_variation(columns)
+    parts = {name: part for name, part in parts.items() if part.run.any()}
     labels = {**_SHARE_LABELS, **_COUNT_LABELS}
-    paired_too = len(names) > 1 and BASE_VARIATION in names
+    paired_too = len(parts) > 1 and BASE_VARIATION in parts
     rows: list[tuple[Cell, ...]] = []
-    for name in names:
-        part, cells = variation_statistics.answers_in_variation(columns, name), list[Cell]()
+    for name, part in parts.items():
+        cells: list[Cell] = []
         for key in labels:
             cells.append(_level_cell(part, key))
             if paired_too and key in _COMPARED_PARTS:
                 cells.append("" if name == BASE_VARIATION else change_from_base(columns, name, key))
-        rows.append((variation_statistics.variation_label(name), int(part.run.sum()), *cells))
+        rows.append((variation_statistics.variation_label(name), count_run(part), *cells))
     heads: list[str] = []
     for key, word in labels.items():
         heads += [
@@ -263,16 +260,15 @@ def _origin_estimates(columns: Columns) -> dict[Origin, Estimate]:
 def _run_activity_table(runs: Mapping[str, Columns]) -> Table:
     """Return the behaviour of runs side by side; the names show the mode if modes differ."""
     labels = {**_SHARE_LABELS, **_COUNT_LABELS}
-    rows: list[tuple[Cell, ...]] = []
-    for name, columns in runs.items():
-        right = number_format.format_share(variation_statistics.mean_over_variations(columns, ""))
-        rows.append(
-            (name, int(columns.run.sum()), right, *(_level_cell(columns, key) for key in labels))
-        )
-    return Table(
-        title="How runs worked",
-        head=("run", "n", "accuracy", *labels.values()),
-        rows=tuple(rows),
+    return group_table(
+        "How runs worked",
+        ("run",),
+        (((name,), columns) for name, columns in runs.items()),
+        {
+            "n": count_run,
+            "accuracy": variation_statistics.mean_share_cell,
+            **{label: partial(_level_cell, part=part) for part, label in labels.items()},
+        },
         note="Over the variations of Table 2. Native: tools are called by the interface (FC in the "
         "paper); prompt: in text.",
     )

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from toolmark.core import svg
-from toolmark.core.records import Cell, Drawing, Image, Table, Task, Trajectory
+from toolmark.core.media import task_pictures
+from toolmark.core.records import Cell, Drawing, Table, Task, Trajectory
 from toolmark.core.task_data import read_task_data
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.environments.page_address import page_key
@@ -97,8 +98,7 @@ def build_views(task: Task, trajectory: Trajectory) -> list[View]:
 
 def _picture_drawing(task: Task, truth: ItemTruth) -> Iterator[Drawing]:
     """Yield the picture as shown, with boxes; nothing without a picture or boxes."""
-    parts = (part for turn in task.turns for message in turn.messages for part in message.parts)
-    picture = next((part for part in parts if isinstance(part, Image)), None)
+    picture = next(iter(task_pictures(task)), None)
     marks = [(mark, mark.box) for mark in truth.marks if mark.box is not None]
     if picture is None or not marks or min(truth.size) < 1:
         return

@@ -15,15 +15,6 @@ from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.mfcl_vision import accuracy_across_runs, accuracy_tables, variation_statistics
 
-_TITLE = "Next to the paper's models"
-_NOTE = (
-    "The paper's models were asked other pictures, with the live web: read its rows as "
-    "orientation, not as a comparison. Overall is the mean over eight variations."
-)
-_MISSING_NOTE = (
-    "The paper's models stand next to a run that has the base, or edges, or all of Table 2."
-)
-
 
 class PaperRow(DataRecord, frozen=True):
     """The accuracy of one of the paper's models."""
@@ -40,37 +31,6 @@ def published_figures_by_model() -> dict[str, tuple[float, float, float]]:
     return {row.model: (row.overall, row.base, row.edges) for row in rows}
 
 
-def build_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
-    """Return the tables of a run; the comparison with the paper comes after the first one."""
-    found = accuracy_tables.build_tables(columns_by_rule)
-    comparison = (
-        _comparison_table({published_figures.THIS_RUN: next(iter(columns_by_rule.values()))})
-        if found
-        else []
-    )
-    return published_figures.insert_after_table(found, comparison, _MISSING_NOTE)
-
-
-def build_comparison_tables(
-    runs_by_rule: Mapping[str, Mapping[str, Columns]],
-) -> Sequence[Table | Chart]:
-    """Return the tables over several runs; the paper comparison comes after the first one."""
-    found = accuracy_across_runs.build_comparison_tables(runs_by_rule)
-    comparison = _comparison_table(next(iter(runs_by_rule.values()))) if found else []
-    return published_figures.insert_after_table(found, comparison, _MISSING_NOTE)
-
-
-def _comparison_table(runs: Mapping[str, Columns]) -> list[Table]:
-    figures = {name: _run_figures(columns) for name, columns in runs.items()}
-    return published_figures.comparison_table(
-        _TITLE,
-        ("overall", *accuracy_tables.PUBLISHED_VARIATIONS),
-        figures,
-        published_figures_by_model(),
-        _NOTE,
-    )
-
-
 def _run_figures(columns: Columns) -> list[float | None]:
     parts = [
         estimate_mean(variation_statistics.answers_in_variation(columns, name), name).value
@@ -78,3 +38,35 @@ def _run_figures(columns: Columns) -> list[float | None]:
     ]
     mean_score = variation_statistics.overall_score(columns)
     return [None if mean_score.partial else mean_score.value, *parts]
+
+
+_COMPARISON = published_figures.PublishedComparison(
+    title="Next to the paper's models",
+    head=("overall", *accuracy_tables.PUBLISHED_VARIATIONS),
+    measure_run=_run_figures,
+    read_published=published_figures_by_model,
+    note="The paper's models were asked other pictures, with the live web: read its rows as "
+    "orientation, not as a comparison. Overall is the mean over eight variations.",
+    missing_note="The paper's models stand next to a run that has the base, or edges, or all of "
+    "Table 2.",
+)
+
+
+def build_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+    """Return the tables of a run; the comparison with the paper comes after the first one."""
+    return published_figures.insert_comparison(
+        _COMPARISON,
+        accuracy_tables.build_tables(columns_by_rule),
+        {published_figures.THIS_RUN: next(iter(columns_by_rule.values()))},
+    )
+
+
+def build_comparison_tables(
+    runs_by_rule: Mapping[str, Mapping[str, Columns]],
+) -> Sequence[Table | Chart]:
+    """Return the tables over several runs; the paper comparison comes after the first one."""
+    return published_figures.insert_comparison(
+        _COMPARISON,
+        accuracy_across_runs.build_comparison_tables(runs_by_rule),
+        next(iter(runs_by_rule.values())),
+    )

@@ -17,8 +17,8 @@ import msgspec
 
 from toolmark.core import files, json_codec, number_format
 from toolmark.core.errors import DataError
-from toolmark.core.media import MediaStore
-from toolmark.core.records import Image, Table, Task
+from toolmark.core.media import MediaStore, task_pictures
+from toolmark.core.records import Table, Task
 from toolmark.core.task_data import read_task_data
 from toolmark.environments.page_address import MAX_PAGE_BYTES, PAGE_SUFFIXES
 from toolmark.environments.page_corpus import PageSource
@@ -91,8 +91,7 @@ def write_set_files(folder: Path, pages: Corpora | Path | None) -> list[Table]:
 
 def _link_image(media: MediaStore, names: FileNames, folder: Path, task: Task) -> str:
     """Link a task's picture under its name in the set, and return that name."""
-    part = next(p for turn in task.turns for m in turn.messages for p in m.parts
-                if isinstance(p, Image))  # fmt: skip
+    part, *_ = task_pictures(task)
     # Some systems do not allow a colon in file names.
     variation = task.axes["variation"].replace(":", "x")
     name = names.file_name(IMAGES_FOLDER, task.item, variation, _SUFFIX_BY_MIME.get(part.mime, ""))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from toolmark.core import number_format
 from toolmark.core.records import Estimate
 from toolmark.statistics.level_formulas import LevelMean
 from toolmark.statistics.metric_formulas import RowFilter
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
-from toolmark.statistics.score_columns import Columns, ordered_levels
+from toolmark.statistics.score_columns import Columns, ordered_levels, split_rows
 from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION
 
 EDGES_VARIATION = "edges"
@@ -40,6 +41,11 @@ def variation_label(name: str) -> str:
     return VARIATION_LABELS.get(name) or f"{name} (not in Table 2)"
 
 
+def answers_by_variation(columns: Columns) -> dict[str, Columns]:
+    """Return the answers in each variation, in the order of `present_variations`."""
+    return split_rows(columns, columns.axis("variation"), tuple(VARIATION_LABELS))
+
+
 def answers_in_variation(columns: Columns, name: str) -> Columns:
     """Return the answers in one variation."""
     return columns.where(columns.axis("variation") == name)
@@ -68,6 +74,11 @@ def mean_over_variations(columns: Columns, name: str) -> Estimate:
     `statistics.estimates.estimate_mean`.
     """
     return replace(VARIATION_MEAN.measure(scored_answers(columns)), name=name)
+
+
+def mean_share_cell(columns: Columns) -> str:
+    """Return the mean over the variations as a share with its interval."""
+    return number_format.format_share(mean_over_variations(columns, ""))
 
 
 def overall_score(columns: Columns) -> Estimate:

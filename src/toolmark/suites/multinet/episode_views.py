@@ -6,14 +6,17 @@ The truth is a ring and the answer a filled dot, so that they differ without col
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 from typing import Any
 
 from toolmark.core import svg
+from toolmark.core.media import task_pictures
 from toolmark.core.number_format import format_fixed, format_percent, format_short
-from toolmark.core.records import Drawing, Image, Table, Task, Trajectory
+from toolmark.core.records import Drawing, Table, Task, Trajectory
 from toolmark.core.task_data import read_task_data
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.models.secret_mask import escape_control_chars
+from toolmark.scoring.brier_errors import likeliest_class
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES, Prediction
 from toolmark.suites.multinet.answer_scoring import parse_prediction
 from toolmark.suites.multinet.frame_records import (
@@ -60,8 +63,7 @@ def episode_views(task: Task, trajectory: Trajectory) -> list[View]:
 
 
 def _picture_views(task: Task) -> Iterator[Drawing]:
-    parts = [part for turn in task.turns for message in turn.messages for part in message.parts]
-    images = [part for part in parts if isinstance(part, Image)]
+    images = task_pictures(task)
     for at, part in enumerate(images, 1):
         more = f", {at} of {len(images)}, oldest first" if len(images) > 1 else ""
         yield Drawing(title=f"Picture{more}", svg="", background=part)
@@ -125,10 +127,12 @@ def format_answer(truth: Truth, answer: Answer) -> str:
                 else f"{answer}: {options[answer]}"
             )
         case Distribution(options=options) if isinstance(answer, tuple):
-            top = max(range(len(options)), key=lambda i: float(answer[i]))  # type: ignore[arg-type]
-            shares = format_fixed(float(answer[top]), 3)  # type: ignore[arg-type]
-            is_uniform = len(set(answer)) == 1
-            return "even odds" if is_uniform else f"{format_answer(truth, top)}, with {shares}"
+            shares = [float(share) for share in answer]  # type: ignore[arg-type]
+            if len(set(shares)) == 1 and not isnan(shares[0]):
+                return "even odds"
+            top = likeliest_class(shares)
+            share = "nan" if isnan(shares[top]) else format_fixed(shares[top], 3)
+            return f"{format_answer(truth, top)}, with {share}"
         case _:
             return str(answer)
 
@@ -181,9 +185,7 @@ def _answer_drawings(truth: Truth, answer: Any) -> Iterator[Drawing]:
                 title="Probabilities", svg=draw_distribution(names, answer, truth.truth), note=note
             )
             if _has_joint_actions(truth):
-                yield _players_view(
-                    truth.truth, max(range(len(answer)), key=lambda i: float(answer[i]))
-                )
+                yield _players_view(truth.truth, likeliest_class(answer))
         case _ if _has_joint_actions(truth):
             assert isinstance(truth.truth, int)
             yield _players_view(truth.truth, answer)

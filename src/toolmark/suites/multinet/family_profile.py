@@ -11,6 +11,7 @@ from toolmark.core import number_format
 from toolmark.core.records import Cell, Chart, Estimate, Series, Table
 from toolmark.runs.suite import ComparedRun
 from toolmark.statistics.estimate_charts import bar_positions, estimate_series
+from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.paired_comparison import compare_paired
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet import paper_comparison, report_tables
@@ -190,7 +191,7 @@ def _profile_table(
     def model_cell(family: str, rows: Columns | None) -> Cell:
         if rows is None:
             return None
-        return cell(family, score_columns.mean_value(rows).value, score_columns.is_synthetic(rows))
+        return cell(family, estimate_mean(rows, "").value, score_columns.is_synthetic(rows))
 
     def floor_cell(family: str, baseline: _BestBaseline | None) -> Cell:
         return None if baseline is None else cell(family, baseline.share, baseline.synthetic)
@@ -288,7 +289,7 @@ def _profile_chart(
         estimate_series(
             _mark_row(name, each),
             [
-                score_columns.mean_value(each[family]) if family in each else Estimate(name="")
+                estimate_mean(each[family], "") if family in each else Estimate(name="")
                 for family in families
             ],
         )

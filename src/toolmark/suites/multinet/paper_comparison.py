@@ -17,7 +17,7 @@ from toolmark.core import number_format
 from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics import published_figures
-from toolmark.statistics.estimates import estimate_part_average
+from toolmark.statistics.estimates import estimate_mean, estimate_part_average
 from toolmark.statistics.metric_formulas import RelativeError
 from toolmark.statistics.score_columns import Columns, ordered_levels
 from toolmark.suites.multinet import report_tables
@@ -94,11 +94,11 @@ _LAX_RULE_NOTE = (
 
 
 def _exact_match(columns: Columns) -> float | None:
-    return score_columns.mean_value(columns).value
+    return estimate_mean(columns, "").value
 
 
 def _exact_of_valid(columns: Columns) -> float | None:
-    return score_columns.mean_value(score_columns.valid_rows(columns)).value
+    return estimate_mean(score_columns.valid_rows(columns), "").value
 
 
 def _macro_f1(columns: Columns) -> float | None:
@@ -131,25 +131,24 @@ GPT5_BRIERS: Mapping[str, tuple[str, float]] = {
 
 def run_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     """Return the tables of a run, with the paper's figures after the first."""
-    result = report_tables.run_tables(columns_by_rule)
-    if not result:
-        return result
     labelled = {
         name: {score_columns.OWN_RUN_LABEL: columns} for name, columns in columns_by_rule.items()
     }
-    return published_figures.insert_after_table(
-        result, _paper_tables(_comparable_runs(labelled)), _NO_FIGURES_NOTE
-    )
+    return _insert_paper_tables(report_tables.run_tables(columns_by_rule), labelled)
 
 
 def cross_run_tables(runs_by_rule: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
     """Return the tables over several runs, with the paper's figures after the first table."""
-    result = report_tables.cross_run_tables(runs_by_rule)
-    if not result:
-        return result
-    return published_figures.insert_after_table(
-        result, _paper_tables(_comparable_runs(runs_by_rule)), _NO_FIGURES_NOTE
-    )
+    return _insert_paper_tables(report_tables.cross_run_tables(runs_by_rule), runs_by_rule)
+
+
+def _insert_paper_tables(
+    report_parts: Sequence[Table | Chart], runs_by_rule: Mapping[str, Mapping[str, Columns]]
+) -> Sequence[Table | Chart]:
+    if not report_parts:
+        return report_parts
+    tables = _paper_tables(_comparable_runs(runs_by_rule))
+    return published_figures.insert_after_table(report_parts, tables, _NO_FIGURES_NOTE)
 
 
 def _comparable_runs(runs_by_rule: Mapping[str, Mapping[str, Columns]]) -> dict[str, Columns]:
@@ -189,23 +188,18 @@ def _paper_tables(runs: Mapping[str, Columns]) -> list[Table]:
     models = paper_shares().get(name)
     if models is None:
         return []
-    measures = list(next(iter(models.values())))
-    shares_by_run = {
-        run: [_MEASURES[measure](rows) for measure in measures] for run, rows in runs.items()
-    }
-    note = (
-        _OTHER_ROWS_NOTE
+    measures = tuple(next(iter(models.values())))
+    comparison = published_figures.PublishedComparison(
+        title=_TABLE_TITLE,
+        head=measures,
+        measure_run=lambda rows: [_MEASURES[measure](rows) for measure in measures],
+        read_published=lambda: {model: [*shares.values()] for model, shares in models.items()},
+        note=_OTHER_ROWS_NOTE
         + _FAMILY_NOTES.get(name, "")
-        + _LAX_RULE_NOTE * any(map(_has_distributions, runs.values()))
+        + _LAX_RULE_NOTE * any(map(_has_distributions, runs.values())),
+        missing_note=_NO_FIGURES_NOTE,
     )
-    comparison = published_figures.comparison_table(
-        _TABLE_TITLE,
-        measures,
-        shares_by_run,
-        {model: list(shares.values()) for model, shares in models.items()},
-        note,
-    )
-    return [*comparison, *_brier_table(runs)]
+    return [*published_figures.compare_runs(comparison, runs), *_brier_table(runs)]
 
 
 def _has_distributions(columns: Columns) -> bool:
@@ -277,15 +271,12 @@ def shared_subsets(runs: Iterable[Columns]) -> list[str]:
 
 
 def _subset_figures(columns: Columns) -> dict[str, tuple[float, float]]:
-    names = ordered_levels(columns.category)
-    parts = {name: columns.where((columns.category == name) & columns.run) for name in names}
     return {
         name: (
             float(part.value.mean()),
             report_tables.macro_f1_metric(part).measure(part).value or 0.0,
         )
-        for name, part in parts.items()
-        if len(part)
+        for name, part in score_columns.ran_by_category(columns).items()
     }
 
 

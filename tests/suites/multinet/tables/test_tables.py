@@ -147,7 +147,7 @@ def test_rows_that_differ_in_their_rule_alone_appear_once() -> None:
         ("z", "r: text, reference rule", None), ("z", "stay", None),
     ]  # fmt: skip
     assert score_columns.merge_equal_rows(rows, 1) == (
-        ("x", "r: both readings", 1), *rows[2:4], ("z", "r: text, both readings", None), rows[5],
+        ("x", "r: both rules", 1), *rows[2:4], ("z", "r: text, both rules", None), rows[5],
         rows[7],
     )  # fmt: skip
 
@@ -164,7 +164,7 @@ def test_a_category_without_invalid_vectors_has_one_row_for_both_rules() -> None
         score_columns.label_variants(score_columns.split_variants(readings)), "morphology"
     )
     assert [row[:2] for row in table.rows] == [
-        ("bimanual", "this run: both readings"), ("wheeled", "this run: paper rule"),
+        ("bimanual", "this run: both rules"), ("wheeled", "this run: paper rule"),
         ("wheeled", "this run: reference rule"),
     ]  # fmt: skip
 
@@ -172,13 +172,13 @@ def test_a_category_without_invalid_vectors_has_one_row_for_both_rules() -> None
 def test_each_form_has_its_calibration_and_one_without_answers_hides_no_other() -> None:
     readings = ran("odds", 40, BOTH)
     chart = titled(probability_tables.probability_tables(readings))[
-        "Probabilities: promised and kept"
+        "Probabilities: predicted and observed"
     ]
     assert isinstance(chart, Chart)
     assert [line.name for line in chart.series] == ["text", "tool", "as promised"]
     left = titled(probability_tables.probability_tables(silent(readings, "text")))
-    chart = left["Probabilities: promised and kept"]
-    table = left["Probabilities by how sure they are"]
+    chart = left["Probabilities: predicted and observed"]
+    table = left["Probabilities by confidence"]
     assert isinstance(chart, Chart) and isinstance(table, Table)
     assert [line.name for line in chart.series] == ["tool", "as promised"]
     assert "By text no answer was valid" in chart.note

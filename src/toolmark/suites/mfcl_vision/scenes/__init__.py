@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from PIL import Image
 
@@ -47,10 +48,14 @@ class DrawnScene:
     placed_signs: tuple[PlacedSign, ...]
 
 
+def _board_scene(sign_carrier: str, objects: wall_scenes.BoardObjects) -> SceneKind:
+    return SceneKind(sign_carrier, partial(wall_scenes.draw_boards, objects=objects))
+
+
 SCENE_KINDS: Mapping[str, SceneKind] = {
     "street": SceneKind("shop sign", draw_street),
-    "books": SceneKind("book cover", wall_scenes.draw_books),
-    "records": SceneKind("record sleeve", wall_scenes.draw_records),
+    "books": _board_scene("book cover", wall_scenes.BOOKS),
+    "records": _board_scene("record sleeve", wall_scenes.RECORDS),
     "cinema": SceneKind("film poster", indoor_scenes.draw_cinema),
     "gallery": SceneKind("card below a work of art", indoor_scenes.draw_gallery),
     "screens": SceneKind("television screen", indoor_scenes.draw_screens),
@@ -66,7 +71,7 @@ SCENE_KINDS: Mapping[str, SceneKind] = {
     "tickets": SceneKind("ticket", table_scenes.draw_tickets),
     "window": SceneKind("sign that hangs in the window", table_scenes.draw_window),
     "posters": SceneKind("poster", wall_scenes.draw_posters),
-    "shelf": SceneKind("package", wall_scenes.draw_shelf),
+    "shelf": _board_scene("package", wall_scenes.GOODS),
 }
 
 

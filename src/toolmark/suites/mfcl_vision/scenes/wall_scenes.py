@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from toolmark.generation.drawing.perspective import Plane
 from toolmark.perturb.image.box_geometry import Box
@@ -134,55 +134,50 @@ def draw_extras(canvas: SceneCanvas, arrangement: SignArrangement, within: Box) 
         draw_small_sign(canvas, part, within)
 
 
-def draw_shelf(rng: random.Random, arrangement: SignArrangement) -> SceneCanvas:
-    """Draw boards full of goods; those with names are on one of the boards."""
-    return _draw_boards(
-        rng,
-        arrangement,
-        print_faces.make_package,
-        (print_faces.make_blank_package, print_faces.make_blank_bottle),
-        (0.07, 0.11),
-    )
+class BoardObjects(NamedTuple):
+    """What stands on the boards: how objects with a sign and blank ones are made, how wide.
+
+    The blank objects are of the same kind and of another kind. `widths` are the least and the
+    greatest width of blank objects, in widths of the picture.
+    """
+
+    make_face: print_faces.FaceMaker
+    make_blank: BlankMaker
+    make_other_blank: BlankMaker
+    widths: tuple[float, float]
 
 
-def draw_books(rng: random.Random, arrangement: SignArrangement) -> SceneCanvas:
-    """Draw a rack of books and magazines with their fronts visible."""
-    return _draw_boards(
-        rng,
-        arrangement,
-        print_faces.make_book_cover,
-        (print_faces.make_blank_book, print_faces.make_blank_spine),
-        (0.08, 0.12),
-    )
+GOODS = BoardObjects(
+    print_faces.make_package,
+    print_faces.make_blank_package,
+    print_faces.make_blank_bottle,
+    (0.07, 0.11),
+)
+BOOKS = BoardObjects(
+    print_faces.make_book_cover,
+    print_faces.make_blank_book,
+    print_faces.make_blank_spine,
+    (0.08, 0.12),
+)
+RECORDS = BoardObjects(
+    print_faces.make_record_sleeve,
+    print_faces.make_blank_sleeve,
+    print_faces.make_blank_spine,
+    (0.12, 0.17),
+)
 
 
-def draw_records(rng: random.Random, arrangement: SignArrangement) -> SceneCanvas:
-    """Draw records in their sleeves on the boards of a shop."""
-    return _draw_boards(
-        rng,
-        arrangement,
-        print_faces.make_record_sleeve,
-        (print_faces.make_blank_sleeve, print_faces.make_blank_spine),
-        (0.12, 0.17),
-    )
-
-
-def _draw_boards(
-    rng: random.Random,
-    arrangement: SignArrangement,
-    make: print_faces.FaceMaker,
-    blank_makers: tuple[BlankMaker, BlankMaker],
-    width: tuple[float, float],
+def draw_boards(
+    rng: random.Random, arrangement: SignArrangement, *, objects: BoardObjects
 ) -> SceneCanvas:
     """Draw boards above each other, with blank objects around the objects with signs.
 
-    `blank_makers` make blank objects of the same kind and of another kind. If the question says
-    that a sign is the outermost one, the other boards have the other kind, because an object of the
-    same kind could be further out.
+    If the question says that a sign is the outermost one, the other boards have the other kind of
+    blank objects, because an object of the same kind could be further out.
     """
     canvas = SceneCanvas(rng, rng.choice(PICTURE_SIZES), (216, 214, 208))
     plane = scene_backgrounds.make_slanted_plane(rng, canvas.width, canvas.height, 0.05)
-    lettered = make_faces(canvas, arrangement.row, make, canvas.width * 0.9, 12)
+    lettered = make_faces(canvas, arrangement.row, objects.make_face, canvas.width * 0.9, 12)
     tall = max(face.sheet.height for face, _ in lettered) + canvas.height * 0.05
     if tall > canvas.height:
         raise ValueError("a thing is higher than the shelf")
@@ -195,11 +190,12 @@ def _draw_boards(
         edge = bottom - canvas.height * 0.03
         # Blank objects are no taller than those with names.
         max_height = min(height - canvas.height * 0.05, lowest * 1.05)
-        size = (canvas.width * rng.uniform(*width), max_height * rng.uniform(0.8, 1.0))
+        size = (canvas.width * rng.uniform(*objects.widths), max_height * rng.uniform(0.8, 1.0))
         row, ends = (lettered, arrangement.closed_ends) if k == chosen else ([], (False, False))
-        kind = blank_makers[any(arrangement.closed_ends) and k != chosen]
+        is_other = any(arrangement.closed_ends) and k != chosen
+        make_blank = objects.make_other_blank if is_other else objects.make_blank
         row = fill_with_blanks(
-            rng, row, canvas.width * 0.98, size, gap=8, make_blank=kind, ends=ends
+            rng, row, canvas.width * 0.98, size, gap=8, make_blank=make_blank, ends=ends
         )
         starts = spread_along(rng, [face.sheet.width for face, _ in row], canvas.width * 0.98, 3)
         back = plane.rectangle_corners(-80, top, canvas.width + 80, edge)

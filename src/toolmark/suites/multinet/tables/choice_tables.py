@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,10 +11,12 @@ from toolmark.core import number_format
 from toolmark.core.records import Cell, Chart, Estimate, Table
 from toolmark.scoring import classification
 from toolmark.scoring.error_statistics import GradingRule
+from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.score_columns import Columns, ordered_levels, with_values
 from toolmark.statistics.table_cells import mean_share_cell, none_if_nan
 from toolmark.suites.multinet.tables import score_columns
 from toolmark.suites.multinet.tables.class_tables import (
+    TallyCounts,
     class_figures,
     class_table,
     confusion_chart,
@@ -23,6 +25,8 @@ from toolmark.suites.multinet.tables.class_tables import (
     tally_answers,
 )
 from toolmark.suites.multinet.tables.score_columns import Variants
+
+Measures: TypeAlias = Mapping[str, Any]
 
 _MAIN_HEAD = (
     "", "n", "exact match", "exact of valid", "invalid", "micro F1", "macro P", "macro R",
@@ -86,11 +90,8 @@ def main_table(variants: Variants, category_name: str) -> Table:
     missing_notes = dict.fromkeys(filter(None, (lacks for *_, lacks in every)))
     has_shared_options = score_columns.has_shared_options(first)
     note = f"{_MAIN_NOTE}{'' if has_shared_options else _MEAN_NOTE.format(category_name)}"
-    note += (
-        "".join(f" A dash there: {lacks}." for lacks in missing_notes)
-        + " In brackets 95 % intervals "
-    )
-    note += f"over {score_columns.interval_unit(first)}.{score_columns.history_caveat(first)}"
+    note += "".join(f" A dash there: {lacks}." for lacks in missing_notes)
+    note += score_columns.interval_note(first)
     return Table(
         title="Exact match and classes",
         head=_MAIN_HEAD,
@@ -107,12 +108,8 @@ def rare_measures_table(variants: Variants, category_name: str) -> Table:
         if not len(ran):
             rows.append((name,))
             continue
-        tallies = [tally_answers(part, rule) for _, part in score_columns.option_sets(ran)]
-        found = [classification.classification_measures(each) for each in tallies]
-        clipped = [
-            classification.classification_measures(classification.clip_tally(each))
-            for each in tallies
-        ]
+        tallies = _tallies_by_set(ran, rule)
+        found, clipped = _measures_by_set(tallies)
         counts = [sum(each[key] for each in found) for key in ("tp", "valid_fp", "invalid_fp")]
         clippable = sum(
             int(classification.exact_match_rates(each)["clippable"]) for each in tallies
@@ -146,25 +143,13 @@ def _rows_with_baselines(variants: Variants) -> Iterator[tuple[str, GradingRule,
 
     The last element says which sets did not run, if options differ by set.
     """
-
-    def missing_note(columns: Columns) -> str:
-        return (
-            ""
-            if score_columns.has_shared_options(columns)
-            else score_columns.missing_categories_note(columns)
-        )
-
-    yield from (
-        (name, read, columns, missing_note(columns)) for name, (read, columns) in variants.items()
-    )
-    rule, first = score_columns.first_variant(variants)
-    for name in score_columns.baseline_names(first):
-        yield (
-            score_columns.baseline_label(first, name),
-            rule,
-            score_columns.baseline_rows(first, name),
-            missing_note(first),
-        )
+    _, first = score_columns.first_variant(variants)
+    for name, rule, columns in score_columns.rows_with_baselines(variants):
+        # a baseline's rows are only those that ran: the run's rows say what is missing
+        _, asked = variants.get(name, (rule, first))
+        has_one_set = score_columns.has_shared_options(asked)
+        note = "" if has_one_set else score_columns.missing_categories_note(asked)
+        yield name, rule, columns, note
 
 
 def main_row(
@@ -174,11 +159,7 @@ def main_row(
     ran = columns.where(columns.run)
     if not len(ran):
         return (name, 0)
-    tallies = [tally_answers(part, rule) for _, part in score_columns.option_sets(ran)]
-    found = [classification.classification_measures(each) for each in tallies]
-    clipped = [
-        classification.classification_measures(classification.clip_tally(each)) for each in tallies
-    ]
+    found, clipped = _measures_by_set(_tallies_by_set(ran, rule))
     return (
         name,
         len(ran),
@@ -190,7 +171,17 @@ def main_row(
     )
 
 
-def _mean_share(found: Sequence[Mapping[str, Any]], key: str, missing_note: str) -> str:
+def _tallies_by_set(columns: Columns, rule: GradingRule) -> list[TallyCounts]:
+    return [tally_answers(part, rule) for _, part in score_columns.option_sets(columns)]
+
+
+def _measures_by_set(tallies: Sequence[TallyCounts]) -> tuple[list[Measures], list[Measures]]:
+    """Return the measures of each set of options, and those with clipped answers."""
+    measure = classification.classification_measures
+    return list(map(measure, tallies)), [measure(classification.clip_tally(x)) for x in tallies]
+
+
+def _mean_share(found: Sequence[Measures], key: str, missing_note: str) -> str:
     """Return the mean over all sets; it is not shown if only some sets ran."""
     return (
         number_format.DASH
@@ -202,26 +193,23 @@ def _mean_share(found: Sequence[Mapping[str, Any]], key: str, missing_note: str)
 def _category_table(variants: Variants, category_name: str) -> Iterator[Table]:
     """Yield the shares by category, the baselines' next to the run's."""
     label, (rule, first) = score_columns.most_valid_variant(variants)
-    names = ordered_levels(first.category)
-    if len(names) < 2:
+    if len(ordered_levels(first.category)) < 2:
         return
     guesses = score_columns.baseline_names(first)
     rows: list[tuple[Cell, ...]] = []
-    for level in names:
-        part = first.where((first.category == level) & first.run)
-        if len(part):
-            found = classification.classification_measures(tally_answers(part, rule))
-            rows.append(
-                (
-                    level,
-                    len(part),
-                    score_columns.count_options(part),
-                    mean_share_cell(part),
-                    score_columns.invalid_share(part),
-                    number_format.format_percent(found["macro_f1"]),
-                    *(score_columns.baseline_share(part, name) for name in guesses),
-                )
+    for level, part in score_columns.ran_by_category(first).items():
+        found = classification.classification_measures(tally_answers(part, rule))
+        rows.append(
+            (
+                level,
+                len(part),
+                score_columns.count_options(part),
+                mean_share_cell(part),
+                score_columns.invalid_share(part),
+                number_format.format_percent(found["macro_f1"]),
+                *(score_columns.baseline_share(part, name) for name in guesses),
             )
+        )
     yield Table(
         title=f"Exact match by {category_name}{f' ({label})' if label else ''}",
         head=(
@@ -281,4 +269,4 @@ def player_exact_match(columns: Columns, player: str, name: str = "") -> Estimat
     """Return the share of rows in which a player's own action is correct; `player` is _0 or _1."""
     truth, answers = columns.part(f"truth{player}"), columns.part(f"predicted{player}")
     correct = np.where(np.isnan(truth) | np.isnan(answers), np.nan, truth == answers)
-    return score_columns.mean_value(with_values(columns, correct), name)
+    return estimate_mean(with_values(columns, correct), name)

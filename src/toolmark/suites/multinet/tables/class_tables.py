@@ -12,6 +12,7 @@ from toolmark.core.records import Cell, Chart, Series, Table
 from toolmark.scoring import classification
 from toolmark.scoring.error_statistics import GradingRule
 from toolmark.statistics.estimate_charts import bar_positions, estimate_series
+from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.table_cells import none_if_nan
 from toolmark.suites.multinet.tables import score_columns
@@ -94,7 +95,7 @@ def recall_chart(columns: Columns, suffix: str) -> Chart:
     """Draw the recall of each class; intervals go by group if rows of a group are dependent."""
     n, truth = score_columns.count_options(columns), columns.part("truth")
     present = [i for i in range(n) if (truth == i).any()]
-    found = [score_columns.mean_value(columns.where(truth == i)) for i in present]
+    found = [estimate_mean(columns.where(truth == i), "") for i in present]
     names = score_columns.option_names(columns, n)
     absent_note = (
         f"; {n - len(present)} of {n} classes are never right here" if len(present) < n else ""

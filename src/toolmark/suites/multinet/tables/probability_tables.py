@@ -13,7 +13,7 @@ from toolmark.core.records import Cell, Chart, Estimate, Series, Table
 from toolmark.scoring import brier_errors
 from toolmark.scoring.error_statistics import GRADING_RULES
 from toolmark.statistics.estimate_charts import estimate_series
-from toolmark.statistics.estimates import estimate_part_average
+from toolmark.statistics.estimates import estimate_mean, estimate_part_average
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet.tables import score_columns
 from toolmark.suites.multinet.tables.score_columns import Variants
@@ -72,7 +72,7 @@ def brier_table(variants: Variants) -> Table:
     parts = ("brier", "brier_sq", *(f"brier{player}" for player in _player_suffixes(first)))
     rows: list[tuple[Cell, ...]] = [
         (name, int(columns.run.sum()), *(_mean_with_interval(columns, part) for part in parts))
-        for name, columns in _rows_with_baselines(variants)
+        for name, _, columns in score_columns.rows_with_baselines(variants)
     ]
     ran = first.where(first.run)
     lax = any(read == "reference" for read, _ in variants.values())
@@ -85,16 +85,12 @@ def brier_table(variants: Variants) -> Table:
         )
         cells = (*map(number_format.format_decimal, both), *(uniform_brier for _ in parts[2:]))
         rows.append((f"{name}: even odds", len(ran), *cells))
-    note = (
-        f"{_BRIER_NOTE}{_LAX_RULE_NOTE * lax} In brackets 95 % intervals over "
-        f"{score_columns.interval_unit(first)}"
-    )
-    note += f"{score_columns.FEW_GROUPS_NOTE}.{score_columns.history_caveat(first)}"
+    intervals = score_columns.interval_note(first, score_columns.FEW_GROUPS_NOTE)
     return Table(
         title="Probabilities: Brier scores",
         head=_BRIER_HEAD[: 2 + len(parts)],
         rows=score_columns.merge_equal_rows(rows),
-        note=note,
+        note=f"{_BRIER_NOTE}{_LAX_RULE_NOTE * lax}{intervals}",
     )
 
 
@@ -104,7 +100,7 @@ def brier_spread_table(variants: Variants) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for player in ("", *_player_suffixes(first)):
         part_label = f"player {player[1:]}" if player else "the whole"
-        for name, columns in _rows_with_baselines(variants):
+        for name, _, columns in score_columns.rows_with_baselines(variants):
             rows.append((part_label, name, *_spread_cells(columns.where(columns.run), player)))
     return Table(
         title="More measures: probabilities",
@@ -136,14 +132,6 @@ def _spread_cells(columns: Columns, player: str) -> tuple[Cell, ...]:
     )
 
 
-def _rows_with_baselines(variants: Variants) -> Iterator[tuple[str, Columns]]:
-    """Yield the run's rows, then the rows of baselines that give all probability to one option."""
-    yield from ((name, columns) for name, (_, columns) in variants.items())
-    _, first = score_columns.first_variant(variants)
-    for name in score_columns.baseline_names(first):
-        yield score_columns.baseline_label(first, name), score_columns.baseline_rows(first, name)
-
-
 def _player_suffixes(columns: Columns) -> tuple[str, ...]:
     return ("_0", "_1") if score_columns.has_number(columns, "brier_0").any() else ()
 
@@ -169,7 +157,7 @@ def reliability_bins(columns: Columns) -> ReliabilityBins:
     for i in np.unique(at).tolist():
         part = valid.where(at == i)
         bins.append((i / N_BINS, (i + 1) / N_BINS, len(part), float(part.part("top").mean()),
-                     score_columns.mean_value(part)))  # fmt: skip
+                     estimate_mean(part, "")))  # fmt: skip
     return bins
 
 

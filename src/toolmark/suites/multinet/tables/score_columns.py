@@ -25,6 +25,7 @@ from toolmark.statistics.score_columns import (
     describe_partial,
     ordered_levels,
     part_as_value,
+    split_rows,
     with_values,
 )
 from toolmark.suites.multinet.frame_records import ACTIONS
@@ -98,14 +99,21 @@ def interval_unit(columns: Columns) -> str:
     return "groups of rows that hang together" if is_clustered(columns) else "rows"
 
 
+def interval_note(columns: Columns, limits: str = "") -> str:
+    """Return a note on the brackets of a table, and on its marked baselines."""
+    unit = interval_unit(columns)
+    return f" In brackets 95 % intervals over {unit}{limits}.{history_caveat(columns)}"
+
+
+def ran_by_category(columns: Columns) -> dict[str, Columns]:
+    """Return the rows that ran by category; a category without any is left out."""
+    ran = columns.where(columns.run)
+    return split_rows(ran, ran.category)
+
+
 def mean_share(columns: Columns, part: str, name: str = "") -> Estimate:
     """Return the mean over all rows, by groups, of a part that is in [0, 1]."""
     return estimate_mean(part_as_value(columns, part), name or part)
-
-
-def mean_value(columns: Columns, name: str = "") -> Estimate:
-    """Return the mean value; an answer that cannot be read counts as wrong."""
-    return estimate_mean(columns, name)
 
 
 def valid_rows(columns: Columns) -> Columns:
@@ -158,7 +166,8 @@ def uniform_baselines(columns: Columns) -> list[str]:
 def baseline_rows(columns: Columns, name: str) -> Columns:
     """Return the rows that the baseline answered, with its answers: a choice or a text.
 
-    The part for a text says whether the answer was exact. An index is scored as a model's index is.
+    The part for a text says whether the answer was exact; its similarity is not known. An index is
+    scored as a model's index is.
     """
     answers = columns.part(f"{GUESS_PREFIX}{name}")
     answered = ~np.isnan(answers) & columns.run
@@ -166,6 +175,7 @@ def baseline_rows(columns: Columns, name: str) -> Columns:
     indexed = bool(has_number(rows, "truth").any())
     correct = (answers == rows.part("truth")).astype(float) if indexed else answers
     parts = {**rows.parts, "valid": np.ones(len(answers))}
+    parts.pop("similarity", None)
     parts = _parts_for_index(parts, answers) if indexed else {**parts, "exact": answers}
     return replace(with_values(rows, correct), parts=parts)
 
@@ -296,6 +306,14 @@ def label_variants(variants: Variants, run: str = OWN_RUN_LABEL) -> Variants:
     return {f"{run}: {label}" if label else run: found for label, found in variants.items()}
 
 
+def rows_with_baselines(variants: Variants) -> Iterator[tuple[str, GradingRule, Columns]]:
+    """Yield the run's rows, then the baselines' rows, which answer the same items."""
+    yield from ((name, rule, columns) for name, (rule, columns) in variants.items())
+    rule, first = first_variant(variants)
+    for name in baseline_names(first):
+        yield baseline_label(first, name), rule, baseline_rows(first, name)
+
+
 def first_variant(rows: Variants) -> tuple[GradingRule, Columns]:
     """Return the first variant: its grading rule and its rows."""
     return next(iter(rows.values()))
@@ -332,8 +350,7 @@ def option_sets(columns: Columns) -> Iterator[tuple[str, Columns]]:
     if has_shared_options(columns):
         yield "", columns
         return
-    for level in ordered_levels(columns.category):
-        yield level, columns.where(columns.category == level)
+    yield from split_rows(columns, columns.category).items()
 
 
 def has_shared_options(columns: Columns) -> bool:

@@ -72,10 +72,13 @@ def _category_table(forms: Variants, names: Sequence[str], category_name: str) -
     _, first = score_columns.first_variant(forms)
     guesses = score_columns.baseline_names(first)
     rows: list[tuple[Cell, ...]] = []
+    parts_by_form = {
+        form: (rule, score_columns.ran_by_category(columns))
+        for form, (rule, columns) in forms.items()
+    }
     for name in names:
-        for form, (rule, columns) in forms.items():
-            part = columns.where((columns.category == name) & columns.run)
-            if len(part):
+        for form, (rule, parts) in parts_by_form.items():
+            if part := parts.get(name):
                 baseline_shares = (score_columns.baseline_share(part, each) for each in guesses)
                 rows.append((name, *_text_row(form, rule, part), *baseline_shares))
     note = "Last the baselines' exact match on the same rows." if guesses else ""
@@ -90,21 +93,14 @@ def _category_table(forms: Variants, names: Sequence[str], category_name: str) -
 
 def answer_table(variants: Variants) -> Table:
     """Return the run's rows and the baselines' rows, which answer the same items."""
-    rule, first = score_columns.first_variant(variants)
-    rows = [_text_row(name, *found) for name, found in variants.items()]
-    rows += [
-        _text_row(
-            score_columns.baseline_label(first, name),
-            rule,
-            score_columns.baseline_rows(first, name),
-            with_similarity=False,
-        )
-        for name in score_columns.baseline_names(first)
-    ]
-    note = f"{_TEXT_NOTE} In brackets 95 % intervals over {score_columns.interval_unit(first)}"
-    note += f"{score_columns.FEW_GROUPS_NOTE}.{score_columns.history_caveat(first)}"
+    _, first = score_columns.first_variant(variants)
+    rows = [_text_row(*each) for each in score_columns.rows_with_baselines(variants)]
+    intervals = score_columns.interval_note(first, score_columns.FEW_GROUPS_NOTE)
     return Table(
-        title="Texts", head=_TEXT_HEAD, rows=score_columns.merge_equal_rows(rows), note=note
+        title="Texts",
+        head=_TEXT_HEAD,
+        rows=score_columns.merge_equal_rows(rows),
+        note=_TEXT_NOTE + intervals,
     )
 
 
@@ -137,13 +133,11 @@ def _text_measures(columns: Columns, rule: GradingRule) -> dict[str, float]:
     return accumulator.measures()
 
 
-def _text_row(
-    name: str, rule: GradingRule, columns: Columns, *, with_similarity: bool = True
-) -> tuple[Cell, ...]:
+def _text_row(name: str, rule: GradingRule, columns: Columns) -> tuple[Cell, ...]:
     found = _text_measures(columns, rule)
     if not found["n"]:
         return (name, 0)
-    has_similarity = with_similarity and "similarity" in found
+    has_similarity = "similarity" in found
     return (
         name,
         int(found["n"]),
@@ -182,10 +176,11 @@ def conversation_tables(variants: Variants) -> Iterator[Table | Chart]:
     rows += [_baseline_row(name, first) for name in score_columns.baseline_names(first)]
     head = ("", "conversations", "exact by strings", "exact by structure", "of valid", "invalid",
             "invalid turns", "first failure", "turns", "calls", "calls wanted")  # fmt: skip
-    note = f"{_CALLS_NOTE} In brackets 95 % intervals over {score_columns.interval_unit(first)}."
-    note += score_columns.history_caveat(first)
     yield Table(
-        title="Conversations", head=head, rows=score_columns.merge_equal_rows(rows), note=note
+        title="Conversations",
+        head=head,
+        rows=score_columns.merge_equal_rows(rows),
+        note=_CALLS_NOTE + score_columns.interval_note(first),
     )
     if any(each.turn_recalls() for each in conversations_by_name.values()):
         yield _turn_table(conversations_by_name)

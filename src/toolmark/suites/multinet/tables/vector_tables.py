@@ -13,7 +13,7 @@ from toolmark.core.number_format import format_decimal
 from toolmark.core.records import Cell, Chart, Series, Table
 from toolmark.scoring import action_errors
 from toolmark.scoring.error_statistics import GRADING_RULES, GradingRule
-from toolmark.statistics.score_columns import Columns, Numbers, ordered_levels
+from toolmark.statistics.score_columns import Columns, Numbers, split_rows
 from toolmark.statistics.table_cells import mean_share_cell
 from toolmark.suites.multinet.tables import score_columns
 from toolmark.suites.multinet.tables.score_columns import Variants
@@ -71,12 +71,10 @@ def vector_tables(
     yield rare_measures_table(rows, category_name)
     yield from _slice_table(rows, category_name)
     label, (_, first) = score_columns.most_valid_variant(variants)
-    parts = {level: first.where((first.category == level) & first.run)
-             for level in ordered_levels(first.category)}  # fmt: skip
-    suffixes = {level: f" ({', '.join(filter(None, (level, label)))})" for level in parts}
-    some = (part_of for part_of in parts.items() if len(part_of[1]))
     figures_made = [
-        each for level, part in some for each in _error_distribution(part, suffixes[level])
+        each
+        for level, part in score_columns.ran_by_category(first).items()
+        for each in _error_distribution(part, f" ({', '.join(filter(None, (level, label)))})")
     ]
     yield from (each for each in figures_made if isinstance(each, Chart))  # side by side
     yield from (each for each in figures_made if isinstance(each, Table))
@@ -202,19 +200,14 @@ def rare_measures_table(variants: Variants, category_name: str) -> Table:
 def _rows_by_category(variants: Variants) -> Iterator[tuple[tuple[str, str], Columns]]:
     """Yield for each category the run's rows and the baselines' rows."""
     _, first = score_columns.first_variant(variants)
-    for level in ordered_levels(first.category):
+    for level, part in split_rows(first, first.category).items():
         for name, (_, columns) in variants.items():
-            yield (level, name), _rows_of_level(columns, level)
-        part = _rows_of_level(first, level)
+            yield (level, name), columns.where(columns.category == level)
         for name in score_columns.baseline_names(first):
             yield (
                 (level, score_columns.baseline_label(first, name)),
                 score_columns.baseline_vector_rows(part, name),
             )
-
-
-def _rows_of_level(columns: Columns, level: str) -> Columns:
-    return columns.where(columns.category == level)
 
 
 def main_row(columns: Columns) -> tuple[Cell, ...]:
@@ -238,8 +231,7 @@ def _slice_table(variants: Variants, category_name: str) -> Iterator[Table]:
     """Yield the errors of the named parts of the vectors, by category."""
     rows: list[tuple[Cell, ...]] = []
     for run, (_, columns) in variants.items():
-        for level in ordered_levels(columns.category):
-            part = _rows_of_level(columns, level)
+        for level, part in split_rows(columns, columns.category).items():
             for name in _slice_names(part):
                 found = vector_errors(part, f".{name}")
                 rows.append((level, name, run, *map(format_decimal, found[:4])))
