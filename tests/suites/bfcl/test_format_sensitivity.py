@@ -389,7 +389,7 @@ def test_an_axis_that_costs_is_found_and_one_that_does_not_is_not() -> None:
         for axis, level, _, x in format_sensitivity_tables.paired_drops(scored(half_wrong_in_json))
     }
     assert found["call_form", "json"].difference.value == pytest.approx(-0.5)
-    assert found["call_form", "json"].p is not None and found["calls", "json"].p < 1e-4
+    assert found["call_form", "json"].p is not None and found["call_form", "json"].p < 1e-4
     assert found["call_form", "json"].n_items == 40
     for key in (
         ("call_form", "verbose_xml"),
