@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from toolmark.core import seeds
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import DataError
 from toolmark.core.json_codec import InvalidJson, escape_surrogates, parse_json
@@ -133,7 +134,9 @@ def read_graph(task: Task) -> Graph:
     try:
         found = msgspec.convert(task.reference["graph"], Graph)
     except (msgspec.ValidationError, KeyError, TypeError) as error:
-        raise DataError(f"task {task.id}: no readable reference.graph: {error}") from None
+        raise DataError(
+            f"task {task.id}: no readable reference.graph: {describe_decode_error(error)}"
+        ) from None
     if not any(node.output.name == found.target for node in found.nodes):
         raise DataError(f"task {task.id}: no function computes the target {found.target!r}")
     return found

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.environment import (
     DelegatingEnvironment,
     DelegatingFactory,
@@ -192,7 +193,9 @@ class AnswerVoice:
         try:
             wanted = msgspec.convert(recorded, Voice)
         except msgspec.ValidationError as error:
-            raise ToolEnvironmentError(f"the voice of this task is none: {error}") from None
+            raise ToolEnvironmentError(
+                f"the voice of this task is none: {describe_decode_error(error)}"
+            ) from None
         for candidate in pipeline.voices:
             if (candidate.engine, candidate.name) == (wanted.engine, wanted.name):
                 pitch = None if wanted.pitch is None else min(max(wanted.pitch, 0.0), 1.0)
