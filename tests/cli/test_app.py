@@ -154,7 +154,7 @@ def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
         (("run", "funcbench", "-m", "opnai/gpt-5"), "did you mean: openai/"),
         (("run", "funcbench", "-m", "control/null", "-T", "cor=3"), "did you mean: core"),
         (("run", "m3-local", "-m", "control/null", "-T", "temperatur=1"),
-         "known: agent, cassette, family, instances, mode, seed, similarity"),
+         "known: family, instances, agent, similarity, cassette, mode, seed"),
         (("run", "funcbench", "-m", "control/null", "--tasks", "/dev/null"), "not a file"),
         (("run", "funcbench", "-m", "control/null", "-T", "core"), "expected NAME=VALUE"),
         (("run", "funcbench", "-m", "control/null", "-T", "core=x"),

@@ -181,3 +181,24 @@ def test_an_outcome_and_an_axis_are_suggested_too(toolmark: Command, many: tm.Ru
     )
     rows = json.loads(toolmark("show", str(many.path), "--json").out)["episodes"]
     assert len(rows) == 300
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--limit", "a"), "--limit: expected a whole number, got 'a'"),
+        (("--limit", "0"), "--limit: expected a number >= 1, got '0'"),
+        (("--timeout", "soon"), "--timeout: expected a number, got 'soon'"),
+        (("--fail-under", "2"), "--fail-under: expected a number <= 1.0, got '2'"),
+        (
+            ("--reasoning-effort", "medum"),
+            "--reasoning-effort: no value 'medum'; did you mean: med",
+        ),
+        (("--sandbox", "yes"), "--sandbox: no value 'yes'; known: required, off"),
+    ],
+)
+def test_a_wrong_value_of_a_flag_names_the_flag_and_what_is_expected(
+    toolmark: Command, words: tuple[str, ...], said: str
+) -> None:
+    ended = toolmark("run", "funcbench", "-m", "control/null", *words)
+    assert ended.code == 2 and ended.err.startswith(f"toolmark: {said}")

@@ -61,7 +61,7 @@ def test_a_keyword_replaces_the_field_of_its_group_and_no_other() -> None:
     ("keywords", "message"),
     [
         ({"limti": 3}, "run has no setting 'limti'; did you mean: limit"),
-        ({"max_connections": 0}, "max_connections: expected `int` >= 1"),
+        ({"max_connections": 0}, "max_connections: expected int >= 1, got 0"),
         ({"repeats": 0}, "repeats must be at least 1; got 0"),
         ({"headers": 5}, "headers: expected names with values, got int"),
         ({"log_dir": 5}, "log_dir: expected a path, got int"),

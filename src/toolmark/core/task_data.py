@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError
 from toolmark.core.records import Task
 
@@ -22,5 +23,5 @@ def read_task_data(task: Task, record: type[T]) -> T:
     try:
         return msgspec.convert({} if task.data is None else task.data, record)
     except msgspec.ValidationError as error:
-        place = str(error).replace("`$", "`data")
-        raise DataError(f"task {task.id}: its data cannot be read: {place}") from None
+        reason = describe_decode_error(error, task.data, where="data")
+        raise DataError(f"task {task.id}: {reason}") from None

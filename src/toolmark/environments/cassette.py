@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from toolmark.core import json_codec
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore, is_sha256
 from toolmark.core.records import Call, Message, Part, Result, Text, Tool
@@ -249,7 +250,7 @@ class Cassette:
             return data, _parse_line(data)
         except (ValueError, msgspec.ValidationError) as error:
             what = f" of {line.tool}" if isinstance(line, AnsweredCall | SharedAnswer) else ""
-            text = f"{self.path}: cannot keep an answer{what}: {error}"
+            text = f"{self.path}: cannot keep an answer{what}: {describe_decode_error(error)}"
             raise ToolEnvironmentError(text) from None
 
     def _lock(self) -> None:
@@ -288,7 +289,9 @@ class Cassette:
         except (ValueError, msgspec.ValidationError) as error:
             if is_torn and len(line) < _MAX_LINE_BYTES:
                 return False
-            raise DataError(f"{self.path}:{number}: not a recorded answer: {error}") from None
+            raise DataError(
+                f"{self.path}:{number}: not a recorded answer: {describe_decode_error(error)}"
+            ) from None
         self._size += len(line)
         # only the newline is missing, as an editor may leave it
         self._missing_newline = b"\n" if is_torn else b""

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from toolmark.core import json_codec
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.environment import Environment
 from toolmark.core.errors import DataError
 from toolmark.core.records import Call, Message, Result, Text, Tool
@@ -288,7 +289,9 @@ def read_memory_state(state: Any, kind: type[msgspec.Struct]) -> Any:
             {} if state is None else _restore_surrogates(state), kind, strict=False
         )
     except msgspec.ValidationError as error:
-        raise DataError(f"a memory that was handed on is not readable: {error}") from None
+        raise DataError(
+            f"a memory that was handed on is not readable: {describe_decode_error(error)}"
+        ) from None
 
 
 def _restore_surrogates(value: Any) -> Any:

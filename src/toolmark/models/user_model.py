@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from toolmark.core import json_codec, user_modules
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import ReplyError, ToolmarkError, UsageError, describe_error
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, DelegatingModel, FunctionModel, Model, ReplyFunction
@@ -216,7 +217,7 @@ def _reply_fault(reply: object) -> str:
     try:  # a run is read back from what is stored of it
         json_codec.decode_record(json_codec.encode_record(reply), Reply)
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
-        return f"a Reply that cannot be stored: {error}"
+        return f"a Reply that cannot be stored: {describe_decode_error(error)}"
     return ""
 
 

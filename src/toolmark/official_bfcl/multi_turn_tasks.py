@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from toolmark.core import seeds
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import DataError
 from toolmark.core.files import file_sha256
@@ -115,7 +116,9 @@ def _make_task(category: str, line: bytes, truth: bytes, root: Path) -> Task:
     try:
         entry, answer = _entry_decoder.decode(line), _truth_decoder.decode(truth)
     except msgspec.DecodeError as error:
-        raise DataError(f"BFCL_v4_{category}.json: {line[:60]!r}...: {error}") from None
+        raise DataError(
+            f"BFCL_v4_{category}.json: {line[:60]!r}...: {describe_decode_error(error)}"
+        ) from None
     if answer.id != entry.id:
         raise DataError(f"BFCL_v4_{category}.json: {entry.id} is paired with answer {answer.id}")
     offered, withheld_tools = _split_tools(root, entry)

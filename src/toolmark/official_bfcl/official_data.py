@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from toolmark.core import files
 from toolmark.core.data_files import DataRecord, read_table
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError
 from toolmark.core.records import Limits, Message, Task, Text, Turn
 from toolmark.formats.prompt_format import PromptWording
@@ -138,7 +139,9 @@ def _make_task(category: str, line: bytes, truth: bytes | None, types: Mapping[s
         entry = _entry_decoder.decode(line)
         answer = None if truth is None else _truth_decoder.decode(truth)
     except msgspec.DecodeError as error:
-        raise DataError(f"BFCL_v4_{category}.json: {line[:60]!r}...: {error}") from None
+        raise DataError(
+            f"BFCL_v4_{category}.json: {line[:60]!r}...: {describe_decode_error(error)}"
+        ) from None
     if answer is not None and answer.id != entry.id:
         raise DataError(f"BFCL_v4_{category}.json: {entry.id} is paired with answer {answer.id}")
     messages = tuple(

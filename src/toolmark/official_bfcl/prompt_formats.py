@@ -134,8 +134,8 @@ def _explain_unknown_format(word: str) -> str:
         known_words = ("official", "all", *all_formats())
         return suggest_names(word, known_words, listing="toolmark list bfcl")
     known = {
-        "calls": CALL_FORMS,
-        "docs": DOC_FORMS,
+        "call_form": CALL_FORMS,
+        "tool_doc_form": DOC_FORMS,
         "layout": LAYOUTS,
         "style": STYLES,
     }

@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 
 from toolmark.core import json_codec, media, package_versions
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Record, Task
@@ -106,7 +107,9 @@ def read_manifest(folder: Path) -> Manifest | None:
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}") from None
     except msgspec.DecodeError as error:
-        raise DataError(f"{path}: no manifest of a made set: {error}") from None
+        raise DataError(
+            f"{path}: no manifest of a made set: {describe_decode_error(error)}"
+        ) from None
     if found.format != MANIFEST_FORMAT:
         raise DataError(f"{path}: format {found.format}; this version reads {MANIFEST_FORMAT}")
     if bad_name := next(filter(_CONTROL_CHARACTERS.search, found.files), ""):

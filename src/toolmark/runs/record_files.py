@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from toolmark.core import json_codec, media
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError
 from toolmark.core.files import atomic_file, open_regular_file, read_small_file
 from toolmark.runs.damaged_files import damage_advice
@@ -81,7 +82,9 @@ def _scan_records(
             try:
                 record = json_codec.decode_record(line, kind)
             except msgspec.DecodeError as error:
-                fault = DataError(f"{path}, line {number}: {error}; {damage_advice(path)}")
+                fault = DataError(
+                    f"{path}, line {number}: {describe_decode_error(error)}; {damage_advice(path)}"
+                )
                 if damaged is None:
                     raise fault from None
                 damaged.append(fault)
@@ -97,8 +100,9 @@ def read_record_at(path: Path, location: RecordLocation, kind: type[T]) -> T:
         try:
             return json_codec.decode_record(file.read(location.length), kind)
         except msgspec.DecodeError as error:
+            reason = describe_decode_error(error)
             raise DataError(
-                f"{path}, byte {location.offset}: {error}; {damage_advice(path)}"
+                f"{path}, byte {location.offset}: {reason}; {damage_advice(path)}"
             ) from None
 
 
@@ -110,8 +114,9 @@ def read_document(path: Path, kind: type[T]) -> T:
     try:
         return json_codec.decode_record(read_small_file(path), kind)
     except msgspec.DecodeError as error:
+        reason = describe_decode_error(error)
         raise DataError(
-            f"{path}: cannot be read: {error}; {damage_advice(path, line=False)}"
+            f"{path}: cannot be read: {reason}; {damage_advice(path, line=False)}"
         ) from None
 
 

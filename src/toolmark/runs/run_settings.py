@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar
 
 import msgspec
 
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Record, Sampling
 from toolmark.models import audio_encoding
@@ -231,5 +232,4 @@ def convert_fields(kind: type[_T], **fields: Any) -> _T:
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
-        message, _, field_path = str(error).partition(" - at `$.")
-        raise UsageError(f"{field_path.rstrip('`')}: {message[:1].lower()}{message[1:]}") from None
+        raise UsageError(describe_decode_error(error, fields)) from None

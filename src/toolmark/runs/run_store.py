@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from toolmark.core import number_format, secrets
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.failure import NOT_REACHED, Failure
 from toolmark.core.media import MediaStore
@@ -390,7 +391,9 @@ class Run:
             next_ = finishing_command(self.path, self.info.plan.spec)
             raise UsageError(f"{path}: missing; next: {next_}") from None
         except ValueError as error:  # msgspec.ValidationError among them
-            raise DataError(f"{path}: {error}; {damage_advice(path, line=False)}") from None
+            raise DataError(
+                f"{path}: {describe_decode_error(error)}; {damage_advice(path, line=False)}"
+            ) from None
 
 
 class RunWriter:

@@ -17,6 +17,7 @@ from typing import TypeAlias
 import msgspec
 
 from toolmark.core import json_codec
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError, describe_error
 from toolmark.core.files import read_head
 from toolmark.core.number_format import format_count
@@ -109,7 +110,9 @@ def read_presentation(run: Run) -> StoredPresentation | None:
     try:
         return json_codec.decode_record(text, StoredPresentation)
     except msgspec.DecodeError as error:
-        raise DataError(f"{path}: {error}; {damage_advice(path, line=False)}") from None
+        raise DataError(
+            f"{path}: {describe_decode_error(error)}; {damage_advice(path, line=False)}"
+        ) from None
 
 
 @contextmanager

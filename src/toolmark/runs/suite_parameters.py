@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
 import msgspec
 from msgspec import inspect as types
 
+from toolmark.core.decode_errors import field_path
 from toolmark.core.errors import UsageError, suggest_names
 
 P = TypeVar("P", bound="SuiteParameters")
@@ -57,7 +58,7 @@ def read_parameters(kind: type[P], values: Mapping[str, Any], *, suite: str) -> 
     try:
         return msgspec.convert(read, kind, strict=False)
     except msgspec.ValidationError as error:
-        name = next((name for name in values if f"$.{name}" in str(error)), "")
+        name = re.match(r"\.?(\w*)", field_path(error))[1]  # type: ignore[index]
         given = values.get(name)
         raise UsageError(
             f"parameter {name}: expected {_expected(fields[name])}, got {given!r}"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from toolmark.core import canary, json_codec
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError
 from toolmark.core.files import atomic_file, open_regular_file
 from toolmark.core.media import MediaStore
@@ -35,7 +36,9 @@ def read_tasks(path: Path) -> Iterator[Task]:
         try:
             yield tools.decode(raw_task)
         except msgspec.DecodeError as error:
-            raise DataError(f"{path}, line {number}: {error}; {damage_advice(path)}") from None
+            raise DataError(
+                f"{path}, line {number}: {describe_decode_error(error)}; {damage_advice(path)}"
+            ) from None
     if not number:  # a run without tasks is refused, so an empty file is damage
         raise DataError(f"{path}: empty; {damage_advice(path, line=False)}")
 
@@ -69,8 +72,9 @@ class TaskLookup:
         try:
             return self._tools.decode(json_codec.decode_record(self._file.readline(), _RawTask))
         except msgspec.DecodeError as error:
+            reason = describe_decode_error(error)
             raise DataError(
-                f"{self.path}, task {id!r}: {error}; {damage_advice(self.path)}"
+                f"{self.path}, task {id!r}: {reason}; {damage_advice(self.path)}"
             ) from None
 
 

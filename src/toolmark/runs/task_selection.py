@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from toolmark.core import json_codec, seeds
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.files import open_regular_file
 from toolmark.core.number_format import format_count
@@ -67,7 +68,9 @@ class TaskFile:
                 try:
                     task = json_codec.decode_record(line, Task)
                 except msgspec.DecodeError as error:
-                    raise DataError(f"{self.path}, line {number}: not a task: {error}") from None
+                    raise DataError(
+                        f"{self.path}, line {number}: not a task: {describe_decode_error(error)}"
+                    ) from None
                 if task.suite != self.suite:
                     raise DataError(
                         f"{self.path}, line {number}: a task of suite {task.suite!r}, "

@@ -21,6 +21,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from toolmark.core import json_codec
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, ToolmarkError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image
@@ -221,7 +222,7 @@ class _ReviewHandler(BaseHTTPRequestHandler):
         try:
             answer = json_codec.decode_record(self.rfile.read(int(length)), ReviewAnswer)
         except msgspec.DecodeError as error:
-            return _text_reply(400, f"not an answer: {error}")
+            return _text_reply(400, f"not an answer: {describe_decode_error(error)}")
         try:
             with self.server.answer_lock:
                 session.record_answer(n, answer)

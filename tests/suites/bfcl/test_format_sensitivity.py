@@ -99,7 +99,7 @@ def test_there_are_26_published_formats_of_96() -> None:
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("offical", "try: official, all"),
+        ("offical", "did you mean: official;"),
         (name().replace("python", "pyton"), "'pyton'; did you mean: python"),
         (name().replace("classic", "clasic"), "'clasic'; did you mean: classic"),
         (name() + "x", "'classicx'"),
@@ -145,7 +145,7 @@ def test_a_reply_in_an_unknown_format_is_not_scored_as_native() -> None:
 def test_the_default_text_is_that_of_the_default_prompt_alone() -> None:
     assert prompt_formats.is_default_text("prompt")
     assert not prompt_formats.is_default_text("native")
-    assert not prompt_formats.is_default_text(name(calls="json"))
+    assert not prompt_formats.is_default_text(name(call_form="json"))
 
 
 def test_every_tool_format_says_whether_its_calls_are_text() -> None:
@@ -172,7 +172,7 @@ def test_the_published_tasks_have_the_published_ids_and_axes(asked: Suite) -> No
 
 def test_all_entries_are_those_with_calls_in_python_as_truth() -> None:
     every, _ = prompt_formats.read_tasks(
-        official_data.fetch_wheel(), (name(), name(tag=True)), "all"
+        official_data.fetch_wheel(), (name(), name(has_tag=True)), "all"
     )
     assert len(every) == 2 * 2351
     tasks = list(every)
@@ -196,7 +196,7 @@ def test_formats_wording_and_entries_are_parameters() -> None:
 def test_entries_are_judged_as_their_own_category_judges_them(asked: Suite, judge: Judge) -> None:
     wrong = [task for task in asked if judge(task, right(asked, task)).outcome == "incorrect"]
     # the official JSON decoder cuts this entry's list of objects short
-    assert {(task.item, task.axes["calls"]) for task in wrong} == {("simple_python_96", "json")}
+    assert {(task.item, task.axes["call_form"]) for task in wrong} == {("simple_python_96", "json")}
     assert len(wrong) == 6
 
 
@@ -233,23 +233,24 @@ def test_late_tools_are_one_message_in_python(asked: Suite) -> None:
 
 # --- modes ------------------------------------------------------------------------------
 
-VERBOSE, CONCISE = name(calls="verbose_xml"), name(calls="concise_xml")
+VERBOSE, CONCISE = name(call_form="verbose_xml"), name(call_form="concise_xml")
 
 
 @pytest.mark.parametrize(
     ("config", "spoil", "mode", "said"),
     [
         (CONCISE, lambda t: t.replace('"boolean"', '"bool"'), "type_label", "'bool'"),
-        (name(tag=True), lambda t: t.replace("</TOOLCALL>", ""), "unclosed_tag", "<TOOLCALL>"),
+        (name(has_tag=True), lambda t: t.replace("</TOOLCALL>", ""), "unclosed_tag", "<TOOLCALL>"),
         (VERBOSE, lambda t: t.replace("</functions>", ""), "unclosed_tag", "<functions>"),
         (VERBOSE, lambda t: t.replace("</params>", ""), "unclosed_tag", "<params>"),
-        (name(calls="json"), lambda t: "[f(a=1)]", "other_format", "reads as python"),
+        (name(call_form="json"), lambda t: "[f(a=1)]", "other_format", "reads as python"),
         (name(), lambda t: '[{"function": "f", "parameters": {}}]', "other_format", "json"),
-        (name(tag=True), lambda t: t[10:-11], "other_format", "python without a tag"),
+        (name(has_tag=True), lambda t: t[10:-11], "other_format", "python without a tag"),
         (CONCISE, lambda t: "<functions><cell_biology.function_lookup/></functions>",
          "invented_tag", "<cell_biology.function_lookup>"),
-        (name(tag=True), lambda t: t.replace("TOOLCALL", "tool_call"), "invented_tag", "tool_call"),
-        (name(calls="json"), lambda t: t.replace('"', "'"), "quoting", "JSON quotes"),
+        (name(has_tag=True), lambda t: t.replace("TOOLCALL", "tool_call"),
+         "invented_tag", "tool_call"),
+        (name(call_form="json"), lambda t: t.replace('"', "'"), "quoting", "JSON quotes"),
         (name(), lambda t: t.replace("'", "\\'"), "quoting", "backslashes"),
         (name(), lambda t: t.replace("'ATP", "“ATP").replace("ase'", "ase”"), "quoting", "plain"),
         (VERBOSE, lambda t: t.replace("ATP ", "ATP & "), "quoting", "& and < escaped"),
@@ -278,7 +279,7 @@ def test_each_mode_is_found_with_its_evidence(
 
 def test_calls_in_invented_tags_are_found(asked: Suite, judge: Judge) -> None:
     task = next(
-        t for t in asked if t.item.startswith("parallel_") and t.tool_format == name(tag=True)
+        t for t in asked if t.item.startswith("parallel_") and t.tool_format == name(has_tag=True)
     )
     prompt = asked.tool_formats[task.tool_format]
     verdict = judge(task, "\n".join(prompt.render_calls([call]).text for call in calls(task)))
@@ -320,7 +321,7 @@ def test_calls_of_the_endpoints_own_are_another_format(variants: dict[str, Task]
 def test_hostile_text_is_diagnosed_in_little_time(
     variants: dict[str, Task], judge: Judge, text: str
 ) -> None:
-    for config in (name(), name(calls="json", tag=True), VERBOSE, CONCISE):
+    for config in (name(), name(call_form="json", has_tag=True), VERBOSE, CONCISE):
         assert judge(variants[config], text).outcome == "incorrect"
 
 
@@ -388,9 +389,9 @@ def test_an_axis_that_costs_is_found_and_one_that_does_not_is_not() -> None:
         (axis, level): x
         for axis, level, _, x in format_sensitivity_tables.paired_drops(scored(half_wrong_in_json))
     }
-    assert found["calls", "json"].difference.value == pytest.approx(-0.5)
-    assert found["calls", "json"].p is not None and found["calls", "json"].p < 1e-4
-    assert found["calls", "json"].n_items == 40
+    assert found["call_form", "json"].difference.value == pytest.approx(-0.5)
+    assert found["call_form", "json"].p is not None and found["call_form", "json"].p < 1e-4
+    assert found["call_form", "json"].n_items == 40
     for key in (
         ("call_form", "verbose_xml"),
         ("has_tag", "True"),
@@ -408,7 +409,7 @@ def test_only_twins_are_compared() -> None:
         (axis, level): x for axis, level, _, x in format_sensitivity_tables.paired_drops(table)
     }
     assert found["layout", "markdown"].difference.value == 0
-    assert found["tag", "True"].difference.value == pytest.approx(-2 / 3)
+    assert found["has_tag", "True"].difference.value == pytest.approx(-2 / 3)
 
 
 def test_chance_alone_makes_some_spread_and_a_real_one_exceeds_it() -> None:
@@ -485,7 +486,7 @@ def test_several_runs_share_one_heat_map() -> None:
 
 def test_a_format_that_a_run_was_not_asked_in_is_no_number() -> None:
     whole = scored(half_wrong_in_json)
-    few = whole.where((whole.axis("calls") == "json") & (whole.item != "i_0"))
+    few = whole.where((whole.axis("call_form") == "json") & (whole.item != "i_0"))
     heat = format_sensitivity_tables.tables_across_runs({"official": {"a": whole, "b": few}})[0]
     assert isinstance(heat, Table)
     assert [row[2] is None for row in heat.rows].count(True) == 20

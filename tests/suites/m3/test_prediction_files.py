@@ -296,12 +296,12 @@ def test_a_call_that_was_asked_for_twice_is_one_round() -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (prediction() | {"id": 7}, "$[1].id: Expected `str`"),
-        ({"id": "00020000"}, "$[1]: Object missing required field `steps`"),
+        (prediction() | {"id": 7}, "$[1].id: expected str, got int; write it as a text"),
+        ({"id": "00020000"}, "$[1]: missing field steps"),
         (truth("00020000", steps=[{"calls": [{"name": 1}]}]), "$[1].steps[0].calls[0].name: "),
-        (truth("00020000", dialogue=[{"work": []}]), "$[1].dialogue[0].work: Expected `object`"),
+        (truth("00020000", dialogue=[{"work": []}]), "$[1].dialogue[0].work: expected object"),
         (truth("00020000", final_reply=[]), "$[1].final_reply: "),
-        ("text", "$[1]: Expected `object`"),
+        ("text", "$[1]: expected object"),
         (truth("99990000"), "$[1]: no task '99990000' in the truths"),
         (prediction(), f"$[1]: {ID} stands already at $[0]"),
         (truth("00020000", more=json.loads("[" * 300 + "]" * 300)), "$[1]: nested deeper"),
@@ -453,7 +453,7 @@ def test_predictions_go_out_as_they_came(toolmark: Command, tmp_path: Path) -> N
 
 
 def test_flags_of_the_other_kind_are_refused(toolmark: Command, tmp_path: Path) -> None:
-    assert "did you mean: m3" in toolmark("import", "m4", tmp_path).err
+    assert "known: bfcl, m3" in toolmark("import", "m4", tmp_path).err
     assert "--truths" in toolmark("import", "m3", tmp_path).err
     for flag in ("--truths", "--images"):
         assert flag in toolmark("import", "bfcl", tmp_path, flag, tmp_path).err

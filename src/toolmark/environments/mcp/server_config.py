@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.records import Record
 from toolmark.environments.mcp.sandbox_limits import ServerLimits
@@ -165,7 +166,12 @@ def _parse_server(name: str, written: Any, where: str, folder: Path | None) -> S
     try:
         entry = msgspec.convert(written, _ServerEntry)
     except msgspec.ValidationError as error:
-        raise DataError(f"{where}: {_describe_error(error, written)}") from None
+        if written.get("type") == "sse":
+            raise DataError(
+                f"{where}.type: 'sse' is not supported any more; use the server's streamable HTTP "
+                "address"
+            ) from None
+        raise DataError(describe_decode_error(error, written, where=where)) from None
     pinned = _check_entry(entry, where, folder)
     fields = {
         key: getattr(entry, key)
@@ -190,13 +196,6 @@ def _parse_server(name: str, written: Any, where: str, folder: Path | None) -> S
         paths=paths,
         **fields,
     )
-
-
-def _describe_error(error: msgspec.ValidationError, written: Mapping[str, Any]) -> str:
-    if written.get("type") == "sse":
-        return "type: 'sse' is not supported any more; use the server's streamable HTTP address"
-    text = str(error)
-    return text if " - at " in text else f"{text} - at `$`"
 
 
 def _check_entry(entry: _ServerEntry, where: str, folder: Path | None) -> str:

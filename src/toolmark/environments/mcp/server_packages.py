@@ -29,6 +29,7 @@ from typing import Any, Literal
 import msgspec
 
 from toolmark.core import files, number_format
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.records import Record
 
@@ -69,7 +70,7 @@ def read_pinned_environments(folder: Path | None = None) -> dict[str, PinnedEnvi
     try:
         entries = msgspec.json.decode(index.read_bytes(), type=dict[str, _IndexEntry])
     except (OSError, msgspec.DecodeError) as error:
-        raise DataError(f"{index}: cannot read: {error}") from None
+        raise DataError(f"{index}: cannot read: {describe_decode_error(error)}") from None
     return {name: _to_pinned(name, entry, locks) for name, entry in entries.items()}
 
 

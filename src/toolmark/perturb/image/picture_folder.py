@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark.core import seeds
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import write_atomically
 from toolmark.perturb.image import (
@@ -261,7 +262,9 @@ def _read_boxes(path: Path, source: Path, names: Sequence[str]) -> Mapping[str, 
         by_name = msgspec.json.decode(data, type=dict[str, list[Box]] | list[Box])
     except (DataError, msgspec.DecodeError, UnicodeDecodeError) as error:
         form = '{"NAME": [[left, top, right, bottom], ...]}'
-        raise UsageError(f"{path}: no boxes of the form {form}: {error}") from None
+        raise UsageError(
+            f"{path}: no boxes of the form {form}: {describe_decode_error(error)}"
+        ) from None
     if isinstance(by_name, list):
         if len(names) > 1:
             raise UsageError(

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from toolmark.core import media
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import UsageError
 from toolmark.core.files import write_atomically
 from toolmark.core.records import Record
@@ -64,7 +65,8 @@ def read_record(folder: Path) -> dict[RecordKey, VariationRecord]:
         try:
             line_record = msgspec.json.decode(line, type=VariationRecord)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            message = f"{path}: line {n} is of no picture ({error}); choose another folder"
+            reason = describe_decode_error(error)
+            message = f"{path}: line {n} is of no picture ({reason}); choose another folder"
             raise UsageError(message) from None
         key = line_record.name, line_record.variation
         for old in (key, (line_record.name, ""), owner.get(line_record.file, key)):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from toolmark.core import json_codec
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Task, Trajectory
@@ -199,7 +200,7 @@ def _parse_row(line: bytes) -> ResultRow:
     try:
         return msgspec.convert(json.loads(line), ResultRow)
     except msgspec.ValidationError as error:
-        raise MalformedResult(f"not a result row: {error}") from None
+        raise MalformedResult(f"not a result row: {describe_decode_error(error)}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise MalformedResult(f"not JSON, or cut short: {error}") from None
 

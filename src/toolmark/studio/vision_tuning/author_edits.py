@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, suggest_names
 from toolmark.core.records import Record
 from toolmark.suites.mfcl_vision.item_records import Hop
@@ -76,7 +77,7 @@ def _parse_row(line: bytes, known: Collection[str]) -> AuthorEdit:
     try:
         edit = msgspec.json.decode(line, type=AuthorEdit)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(str(error)[:_MAX_QUOTED_CHARS]) from None
+        raise DataError(describe_decode_error(error)[:_MAX_QUOTED_CHARS]) from None
     if edit.id not in known:
         raise DataError(f"no item {edit.id[:_MAX_QUOTED_CHARS]!r}{suggest_names(edit.id, known)}")
     if edit.request is not None and not edit.request.strip():

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from toolmark.core import files
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import atomic_file
 from toolmark.perturb.image import picture_file
@@ -74,7 +75,9 @@ def _existing_rows(path: Path, old: bytes) -> Iterator[tuple[str, str]]:
         try:
             row = msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise DataError(f"{path}, line {number}: {str(error)[:200]}; correct it") from None
+            raise DataError(
+                f"{path}, line {number}: {describe_decode_error(error)[:200]}; correct it"
+            ) from None
         yield str(row.get("id", number)), str(PurePosixPath(str(row.get("image", ""))))
 
 

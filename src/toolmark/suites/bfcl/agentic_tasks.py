@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from toolmark.core import sentence_encoder, user_modules
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
@@ -177,7 +178,7 @@ def _read_rows(root: Path, name: str, row_type: Any, hashes: dict[str, str]) -> 
             for line in official_data.read_lines(path, hashes)
         ]
     except msgspec.DecodeError as error:
-        raise DataError(f"{path}: {error}") from None
+        raise DataError(f"{path}: {describe_decode_error(error)}") from None
 
 
 def _to_messages(turn: Sequence[Mapping[str, str]]) -> tuple[Message, ...]:

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from toolmark.core import json_codec
+from toolmark.core.decode_errors import describe_decode_error, field_path
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import atomic_file
 
 # Keys under which a file may have its list.
 LIST_KEYS = ("data", "items", "results", "predictions")
 _MAX_BYTES = 512 * 2**20
-_NUMBER_AS_ID = "Expected `str`, got `int`"
 T = TypeVar("T")
 
 
@@ -128,10 +128,10 @@ def convert_entry(entry: Any, kind: type[T], where: str) -> T | EntryProblem:
     try:
         return msgspec.convert(entry, kind)
     except msgspec.ValidationError as error:
-        message, _, inner_path = str(error).partition(" - at `$")
-        inner_path = inner_path.rstrip("`")
-        advice = "; write it as a text" if inner_path == ".id" and message == _NUMBER_AS_ID else ""
-        return EntryProblem(where + inner_path, message + advice)
+        place = where + field_path(error)
+        message = describe_decode_error(error, where=where).removeprefix(f"{place}: ")
+        is_number = place == f"{where}.id" and isinstance(entry["id"], int)
+        return EntryProblem(place, message + ("; write it as a text" if is_number else ""))
 
 
 def _is_too_deep(entry: Any) -> bool:

@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark.core import files
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.records import Record
 from toolmark.perturb.image.box_geometry import Box
@@ -139,7 +140,7 @@ def _parse_row(line: bytes) -> tuple[ItemRow, list[str]]:
         fields = msgspec.json.decode(line, type=dict[str, Any])
         row = msgspec.convert(fields, ItemRow)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(str(error)[:_MAX_QUOTED_CHARS]) from None
+        raise DataError(describe_decode_error(error)[:_MAX_QUOTED_CHARS]) from None
     known = ItemRow.__struct_fields__
     unknown = [name[:_MAX_QUOTED_CHARS] for name in fields if name not in known]
     return row, [f"field {name!r} is not read{suggest_names(name, known)}" for name in unknown]
@@ -236,7 +237,7 @@ def _trace_hops(row: ItemRow) -> tuple[tuple[Hop, ...], str]:
     try:
         return msgspec.convert(row.trace or (), tuple[Hop, ...]), ""
     except msgspec.ValidationError as error:
-        return (), f"the trace is not read: {error}"[:_MAX_QUOTED_CHARS]
+        return (), f"the trace is not read: {describe_decode_error(error)}"[:_MAX_QUOTED_CHARS]
 
 
 def _image_path(folder: Path, name: str) -> Path:

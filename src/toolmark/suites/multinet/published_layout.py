@@ -16,6 +16,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 import msgspec
 
 from toolmark.core import files
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.suites.multinet.data_sources import data_sources
 from toolmark.suites.multinet.multinet_families import Family
@@ -175,7 +176,7 @@ class RowDecoder(Generic[T]):
         try:
             return self._decoder.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            faults.add(where, str(error))
+            faults.add(where, describe_decode_error(error))
             return None
 
 
@@ -184,7 +185,8 @@ def decode_json_file(data: bytes, value_type: type[T], path: Path) -> T:
     try:
         return msgspec.json.decode(data, type=value_type)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"{path}: {str(error)[:_MAX_SHOWN_CHARS]}") from None
+        reason = describe_decode_error(error)[:_MAX_SHOWN_CHARS]
+        raise DataError(f"{path}: {reason}") from None
 
 
 def require_single_file(

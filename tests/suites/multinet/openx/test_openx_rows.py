@@ -314,8 +314,8 @@ def test_a_robot_of_any_shape_is_named_by_its_owner(tmp_path: Path) -> None:
         (3, {"names": ["x", "y"]}, r"its actions have 3 numbers; 2 are due by .*dataset\.json"),
         (2, {"names": ["x", "x"]}, "names are at most 64 different ones"),
         (2, {"names": ["x", " "]}, "none empty"),
-        (2, {"nmaes": ["x", "y"]}, "unknown field `nmaes`; names and environment are due"),
-        (2, ["x", "y"], "Expected `object`"),
+        (2, {"nmaes": ["x", "y"]}, "unknown field nmaes; names and environment are due"),
+        (2, ["x", "y"], "expected object"),
         (65, None, "its actions have 65 numbers; 1 to 64 are read"),
     ],
 )

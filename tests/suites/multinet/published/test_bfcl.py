@@ -127,7 +127,7 @@ def test_bad_entries_are_reported_at_once(tmp_path: Path) -> None:
         read(folder(tmp_path, asked, told))
     for want in ("8 bad rows", "line 9: its answer holds what is no call: 'not a call(('",
                  "line 7: no involved_classes", "line 2: a turn in which nothing is said",
-                 "line 3: no docs for class 'NoSuchClass'", "line 4: Object missing",
+                 "line 3: no docs for class 'NoSuchClass'", "line 4: missing field",
                  "line 5: id 'multi_turn_base_0' stands there twice",
                  "line 6: 3 turns, 2 answered", "has no answer"):  # fmt: skip
         assert want in str(error.value), want
@@ -140,7 +140,7 @@ def test_answers_are_checked_too(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"answers.jsonl: 1 bad row:\n  line 7: id"):
         read(folder(tmp_path, asked, [*told, told[0]]))
     told[0]["ground_truth"] = "eval('no')"
-    with pytest.raises(DataError, match=r"answers.jsonl: 1 bad row:\n  line 1: Expected `array`"):
+    with pytest.raises(DataError, match=r"answers.jsonl: 1 bad row:\n  line 1: ground_truth: expected array"):
         read(folder(tmp_path, asked, told))
     with pytest.raises(UsageError, match="no sample"):
         read(tmp_path, sample="some")

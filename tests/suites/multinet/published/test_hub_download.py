@@ -96,7 +96,7 @@ def test_ids_hang_on_no_order(
 
 @pytest.mark.parametrize(
     ("change", "why"),
-    [({"label": -1}, "row 3: label -1, not 0 or 1"), ({"goal": None}, "row 3: Expected `str`"),
+    [({"label": -1}, "row 3: label -1, not 0 or 1"), ({"goal": None}, "row 3: goal: expected str"),
      ({"label": None}, "row 3: label None")],
 )  # fmt: skip
 def test_what_is_not_piqa_is_not_stored(

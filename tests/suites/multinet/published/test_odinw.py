@@ -161,7 +161,7 @@ def test_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(DataError) as told:
         read(tmp_path)
     for want in ("4 bad rows", "row 1: category_id 0 is none", "row 2: category 'kind 2' is 'kind",
-                 "row 4: Object missing", "row 6: annotation_id 5 stands there twice"):  # fmt: skip
+                 "row 4: missing field", "row 6: annotation_id 5 stands there twice"):  # fmt: skip
         assert want in str(told.value)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from toolmark.core import files, json_codec
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError
 from toolmark.core.records import Record
 from toolmark.suites.multinet.openx.morphologies import MAX_DIMENSIONS
@@ -50,7 +51,9 @@ def read_description(folder: Path, root: Path) -> DatasetDescription:
             files.read_head(require_inside(root, path), _MAX_FILE_BYTES), _DescriptionFile
         )
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"{path}: {str(error)[:200]}; names and environment are due") from None
+        raise DataError(
+            f"{path}: {describe_decode_error(error)[:200]}; names and environment are due"
+        ) from None
     bad_names = [name for name in parsed.names if not name.strip() or len(name) > _MAX_NAME_CHARS]
     if bad_names or len(parsed.names) > MAX_DIMENSIONS or len({*parsed.names}) < len(parsed.names):
         raise DataError(

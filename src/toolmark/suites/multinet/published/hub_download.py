@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from toolmark.core import files, user_modules
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError
 from toolmark.suites.multinet.data_sources import data_sources
 from toolmark.suites.multinet.multinet_families import Family
@@ -134,7 +135,7 @@ def _check_rows(rows: Iterable[Mapping[str, Any]], source: str) -> list[dict[str
                 {name: row.get(name) for name in _ROW_FIELDS}, piqa_files.PiqaRow
             )
         except msgspec.ValidationError as error:
-            raise DataError(f"{source}: row {number}: {error}") from None
+            raise DataError(f"{source}: row {number}: {describe_decode_error(error)}") from None
         if parsed.label not in (0, 1):
             raise DataError(f"{source}: row {number}: label {parsed.label}, not 0 or 1")
         name = piqa_files.row_id(parsed)
