@@ -122,9 +122,10 @@ class Limits(Record, frozen=True, kw_only=True):
 class Task(Record, frozen=True, kw_only=True):
     """One item as asked; `id` names the item with its axes, `item` is the base for pairing.
 
-    `sampling` and `tool_format` are settings that this task fixes; for all others the run's
-    settings apply. `needs` are set-up tasks, earlier in the suite's order, whose final states this
-    task starts from.
+    `data` are plain values that the suite stores for its environment, scorer and controls. A suite
+    describes them by a record, which `core.task_data` reads. `sampling` and `tool_format` are
+    settings that this task fixes; for all others the run's settings apply. `needs` are set-up
+    tasks, earlier in the suite's order, whose final states this task starts from.
     """
 
     id: str
