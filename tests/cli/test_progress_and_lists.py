@@ -114,7 +114,7 @@ def test_a_list_can_be_whole_or_of_one_outcome(make_run: Maker, outcome: str) ->
 def test_a_recording_is_printed_by_its_length_file_and_words(make_run: Maker, known: bool) -> None:
     run, sha = make_run(n=1), "ab" * 32
     audio = Audio(sha256=sha, mime="audio/wav", size_bytes=1000)
-    turn = {"said": "um book it", "seconds": 6.12, "audio": {"sha256": sha}}
+    turn = {"uttered": "um book it", "seconds": 6.12, "audio": {"sha256": sha}}
     speech = {"speech": {"turns": [turn]}} if known else None
     task = replace(next(run.tasks()), reference=speech)
     [trajectory] = run.trajectories()

@@ -166,7 +166,7 @@ def _read_inputs(inputs: Sequence[str], text: str) -> list[UtteranceInput]:
     if len(sounds) != 1 or len(found) != 1:
         raise UsageError(
             f"--text says what is said in one sound file; {len(sounds)} of {len(found)} inputs are "
-            "such. Beside several, put a .txt of the same name"
+            "such; for several, put a .txt of the same name next to each"
         )
     return [found[0]._replace(text=text)]
 
