@@ -71,7 +71,7 @@ def test_overcooked_is_scored_by_player_too() -> None:
     asked = task(Choice(options=JOINT), 28, family="overcooked")
     parts = judged(asked, "29")["paper"].parts
     assert [parts[f"{name}_{k}"] for name in ("truth", "predicted") for k in (0, 1)] == [4, 4, 4, 5]
-    assert [judged(asked, "x")["paper"].parts[f"said_{k}"] for k in (0, 1)] == [-1, -1]
+    assert [judged(asked, "x")["paper"].parts[f"predicted_{k}"] for k in (0, 1)] == [-1, -1]
 
 
 def test_players_are_judged_by_their_own_probabilities() -> None:
