@@ -94,7 +94,7 @@ def test_a_report_that_is_older_than_the_scores_is_marked(make_run: Maker) -> No
     page.write_text("")
     assert written(lambda console: console_output.print_stale_report_note(console, run.path)) == []
     os.utime(page, (1, 1))
-    assert "from before" in " ".join(
+    assert "earlier scores" in " ".join(
         written(lambda console: console_output.print_stale_report_note(console, run.path))
     )
 

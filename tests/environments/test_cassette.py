@@ -561,7 +561,7 @@ GOOD = (
         ("{}", "missing field kind"),
         ("[1]", "expected object, got array"),
         ('{"kind":"call","tool":"a","arguments":{},"result":{},"more":1}', "unknown field more"),
-        ('{"kind":"answer","tool":"a","arguments":3,"result":1}', "arguments: expected .*, got int"),
+        ('{"kind":"answer","tool":"a","arguments":3,"result":1}', "arguments: expected"),
         ('{"kind":"x","tool":"a","arguments":{},"result":1}', "kind: unknown value 'x'"),
         ('{"kind":"call","tool":"a","arguments":{},"result":"hi"}', "expected object, got str"),
         ('{"kind":"call","tool":"a","arguments":{},"result":{"parts":[{"type":"film"}]}}', "film"),

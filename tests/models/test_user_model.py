@@ -103,7 +103,7 @@ def test_what_is_made_as_a_program_runs_has_no_certain_identity(
 ) -> None:
     found = user_model.identify_object(make(mine))
     assert (found.name, found.is_unique) == (name, False)
-    with pytest.raises(UsageError, match=r"cannot tell users_mine.* `\.name`"):
+    with pytest.raises(UsageError, match=r"cannot distinguish users_mine.* `\.name`"):
         resolve_model(make(mine), cache=tmp_path)  # type: ignore[arg-type]
 
 

@@ -678,7 +678,7 @@ def test_an_edit_that_is_accepted_goes_on_and_is_remembered(
     assert second.info.plan.modules["shop"] != edited["shop"]
     (second.path / SUMMARY_FILE).unlink()
     assert play(runs, model, shop.suite()).path == first.path  # under the code of now
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=r"--fresh.*--continue"):
         play(runs, model, shop.suite(), continue_=True, resume=False)
 
 

@@ -303,12 +303,17 @@ def test_own_tasks_are_asked_instead_of_the_suites(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"repeats": 0}, {"max_connections": 0}, {"tool_format": "nativ"}]
+    ("wrong", "named"),
+    [
+        ({"repeats": 0}, "^repeats "),
+        ({"max_connections": 0}, "^max_connections: "),
+        ({"tool_format": "nativ"}, "'nativ'"),
+    ],
 )
 def test_impossible_settings_are_refused_before_a_folder_is_made(
-    tmp_path: Path, wrong: dict[str, Any]
+    tmp_path: Path, wrong: dict[str, Any], named: str
 ) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=named):
         run(mini.Adder(), tmp_path, **wrong)
     assert list(tmp_path.iterdir()) == []
 

@@ -65,7 +65,7 @@ def test_a_keyword_replaces_the_field_of_its_group_and_no_other() -> None:
         ({"repeats": 0}, "repeats must be at least 1; got 0"),
         ({"headers": 5}, "headers: expected names with values, got int"),
         ({"log_dir": 5}, "log_dir: expected a path, got int"),
-        ({"resume": False, "continue_": True}, "a new run cannot be one that goes on"),
+        ({"resume": False, "continue_": True}, "--fresh begins a new run and --continue"),
     ],
 )
 def test_what_no_run_can_be_asked_with_is_refused(keywords: dict[str, Any], message: str) -> None:

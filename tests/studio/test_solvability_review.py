@@ -88,7 +88,7 @@ def test_only_what_most_of_the_panel_fails_is_asked(tmp_path: Path) -> None:
     assert [item.id for item in SolvabilityReview(tuning, "ada").items] == ["inn-1"]
     with pytest.raises(UsageError, match="no item 'inn-9'"):
         SolvabilityReview(tuning, "ada", ["inn-9"])
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="of the panel"):
         SolvabilityReview(tuning, "ada", ["inn-0"])
 
 

@@ -36,7 +36,7 @@ AGENT_DESCRIPTIONS = {
     "baselines of MultiNet": ", ".join(
         f"baseline/{name}" for name in multinet_families.FAMILIES_BY_BASELINE
     )
-    + ": what needs no look; a suite tells those it has",
+    + ": answers that need no picture; `toolmark list SUITE` names those of a suite",
     "controls": "control/null, control/always-call, control/dead for any suite; control/oracle, "
     "control/faulty?class=... where a suite has them",
     "tool formats": "--tool-format native (tool calling by the endpoint) or prompt (calls as text)",
@@ -140,11 +140,11 @@ def _episode_counts_text(found: Mapping[str, Any]) -> str:
 
 
 def print_stale_report_note(console: Console, folder: Path) -> None:
-    """Say that a report of the run tells the scores from before, where there is one."""
+    """Say that the report of the run shows the earlier scores, where there is a report."""
     page, scores = folder / "report.html", folder / "scores.jsonl"
     if page.exists() and scores.exists() and page.stat().st_mtime_ns < scores.stat().st_mtime_ns:
         step = consoles.shell_command("report", folder)
-        note = f"  report.html tells the scores from before; next: {step}"
+        note = f"  report.html shows the earlier scores; next: {step}"
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 

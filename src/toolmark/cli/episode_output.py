@@ -193,6 +193,6 @@ def _print_step(
         if index < len(step.results):
             result = step.results[index]
             if not result.text and not result.is_error:
-                continue  # a world in which nothing happens: there is nothing to show
+                continue  # an environment that does nothing has nothing to show
             sign = "!" if result.is_error else "="
             console.print(shorten(f"    {sign} {result.text}"), markup=False, highlight=False)

@@ -81,7 +81,7 @@ def _suite_summary(suite: str) -> dict[str, Any]:
 
 
 def _suite_details(suite: str) -> dict[str, Any]:
-    """Return what is known of one suite; a default that only loading tells is null."""
+    """Return what is known of one suite; a default that is known only after loading is null."""
     from toolmark.suites import suite_registry
 
     parameters = [
@@ -196,7 +196,7 @@ def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str,
     lines = [
         f"{output / 'tasks.jsonl'}  {pluralize(manifest.n_tasks, 'task')}, seed {seed}, "
         f"sha256 {manifest.files['tasks.jsonl'].sha256}",
-        f"  {output / dataset_folder.CARD_NAME} tells what it holds",
+        f"  {output / dataset_folder.CARD_NAME} describes the set",
     ]
     for line in lines:
         out.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -224,7 +224,7 @@ def fetch(
         nearest = suggest_names(data, FETCHERS, listing="toolmark fetch --help")
         raise UsageError(f"no data {data!r}{nearest}")
     get = user_modules.import_attribute(FETCHERS[data])
-    # servers take minutes, and tell how far they are
+    # servers take minutes, and report their progress
     location = get(_print_remark) if data == "m3-servers" else get()
     out.print(str(location), markup=False, highlight=False, soft_wrap=True)
 

@@ -82,7 +82,7 @@ def compare(
 
 
 def _episode_filter(run: Run, outcome: str | None, axes: Sequence[str]) -> Callable[[Score], bool]:
-    """Return what tells whether an episode is listed. Raises UsageError for what no run has."""
+    """Return the test of whether an episode is listed. Raises UsageError for what no run has."""
     from toolmark.cli import console_output
 
     known = ("correct", "incorrect", console_output.NOT_RUN)
@@ -153,7 +153,8 @@ def show(
         ),
     ] = None,
     every: Annotated[
-        bool, options.option("--all", help="List all, not the first 50; tell a task's texts whole.")
+        bool,
+        options.option("--all", help="List all, not the first 50; print a task's texts whole."),
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:

@@ -128,7 +128,9 @@ async def _probe_connection(model: ChatCompletionsModel) -> list[Check]:
         return [Check(name="reachable", status="fail", detail=str(error), next_step=step)]
     reachable = Check(name="reachable", status="ok", detail=model.public_url)
     if names is None:
-        detail = "the endpoint does not list its models; the next probe will tell"
+        detail = (
+            "the endpoint does not list its models; the next probe shows whether it has this one"
+        )
         return [reachable, Check(name="model", status="warn", detail=detail)]
     key = Check(name="key", status="ok", detail="accepted")
     if model.model in names:

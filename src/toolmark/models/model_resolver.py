@@ -69,7 +69,7 @@ def resolve_model(
 def _add_cache(model: Model, folder: Path, identity: user_model.ModelIdentity) -> CachedModel:
     if not identity.is_unique:
         raise UsageError(
-            f"the cache cannot tell {identity.name} from other models: give yours a `.name`, or "
+            f"the cache cannot distinguish {identity.name} from others: give yours a `.name`, or "
             "ask it as module:attribute"
         )
     return CachedModel(model, folder, identity.identity)

@@ -80,8 +80,8 @@ def _have_tasks_changed(run: Run, suite: Suite, plan: Plan) -> bool:
     """Return whether a user's suite has other tasks now, where this can be checked at no cost.
 
     It cannot be checked where the seed was drawn, and where tasks are finished only as they are
-    asked. What toolmark's own suites read is part of the request (`Plan.world`). Code that is in no
-    file, such as that of a notebook, has no hash: only its tasks show an edit.
+    asked. What toolmark's own suites read is part of the request (`Plan.environment_hashes`). Code
+    that is in no file, such as that of a notebook, has no hash: only its tasks show an edit.
     """
     has_other_seed = suite.provenance.seed != run.info.seed
     if (

@@ -142,7 +142,7 @@ def collect_settings(
     if found.selection.repeats < 1:
         raise UsageError(f"repeats must be at least 1; got {found.selection.repeats}")
     if found.storage.continue_ and not found.storage.resume:
-        raise UsageError("a new run cannot be one that goes on: leave out one of the two")
+        raise UsageError("--fresh begins a new run and --continue goes on with one: leave out one")
     check_sampling(found.sampling)
     return found
 

@@ -15,10 +15,10 @@ from toolmark.suites.mfcl_speech import model_rewording
 from toolmark.suites.mfcl_speech.parameters import SpokenRequestParameters
 from toolmark.suites.mfcl_speech.speech_pipeline import (
     SpeechPipeline,
+    Utterance,
     UtteranceJob,
     make_recipe,
 )
-from toolmark.suites.mfcl_speech.speech_task_data import Utterance
 
 STAGES = ("rewrite", "disfluency", "voice", "acoustics", "transcript")
 SOUND_SUFFIXES = (".wav", ".flac", ".ogg", ".mp3")
@@ -166,7 +166,7 @@ def _read_inputs(inputs: Sequence[str], text: str) -> list[UtteranceInput]:
     if len(sounds) != 1 or len(found) != 1:
         raise UsageError(
             f"--text says what is said in one sound file; {len(sounds)} of {len(found)} inputs are "
-            "such. For several sound files, put a .txt of the same name next to each"
+            "such; for several, put a .txt of the same name next to each"
         )
     return [found[0]._replace(text=text)]
 

@@ -246,5 +246,5 @@ def test_an_optional_package_is_named_or_works_and_leaves_the_generators_alone()
     assert state == (random.getstate(), repr(np.random.get_state()))
     assert not np.array_equal(one.clip.samples[:8000], speech()[0].samples[:8000])
     for name in ("Compose", "sys", "NoSuch", "__init__", "os.system"):
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match=repr(name)):
             _drawn(f"audiomentations:{name}")

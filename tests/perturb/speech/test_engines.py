@@ -423,7 +423,7 @@ def test_a_key_that_no_head_can_carry_is_not_shown(
     monkeypatch.setenv("TOOLMARK_SPEECH_KEY", f"{KEY}\nX-Other: 1")
     with pytest.raises(UsageError) as caught:
         _speak(tmp_path)
-    assert KEY not in str(caught.value)
+    assert KEY not in str(caught.value) and "TOOLMARK_SPEECH_KEY" in str(caught.value)
     assert not server.asked
 
 

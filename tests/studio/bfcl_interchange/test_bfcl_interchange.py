@@ -160,7 +160,7 @@ def test_prerequisites_without_their_category_are_left_out_and_named(
     tmp_path: Path, bring: Bring
 ) -> None:
     lone = put(tmp_path, "memory_kv_prereq", {"memory_kv_prereq_0-customer-0": [["ok"]]})
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match="nothing to import"):
         bring(tmp_path)
     put(tmp_path, "live_relevance", dict.fromkeys(ids("live_relevance"), ""))
     (source,) = result_files.find_models(tmp_path)

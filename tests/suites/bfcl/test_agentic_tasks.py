@@ -265,12 +265,12 @@ def test_an_encoder_that_cannot_be_loaded_spares_the_other_categories(
 def test_a_run_refused_before_its_first_episode_leaves_no_folder(
     tmp_path: Path, unloaded: Unloaded
 ) -> None:
-    for category, given in (
-        ("memory_vector", {}),
-        ("web_search", {"search": "corpus:/nope"}),
+    for category, given, named in (
+        ("memory_vector", {}, "encoder|weights"),
+        ("web_search", {"search": "corpus:/nope"}, "/nope"),
     ):
         suite = tm.load("bfcl", category=category, **given)
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match=named):
             tm.run(suite, model="control/oracle", log_dir=tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -108,13 +108,14 @@ def test_the_rate_is_the_share_of_faults(suite: Suite, judge: Judge) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"class": "wrong_valu"}, {"class": "format", "rate": "2"},
-                {"class": "format", "rate": "x"}],
+    ("options", "named"),
+    [({}, "class"), ({"class": "wrong_valu"}, "'wrong_valu'"),
+     ({"class": "format", "rate": "2"}, "rate"), ({"class": "format", "rate": "x"}, "rate")],
 )  # fmt: skip
 def test_unknown_faults_and_rates_are_refused(
-    suite: Suite, tasks: dict[str, Task], options: dict[str, str]
+    suite: Suite, tasks: dict[str, Task], options: dict[str, str], named: str
 ) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=named):
         suite.controls["faulty"](tasks["simple_python_0"], 0, options)
 
 

@@ -7,7 +7,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -188,9 +188,10 @@ def test_formats_wording_and_entries_are_parameters() -> None:
     own = tm.load("bfcl", category=("multiple",), wording="own")
     (message,), _ = own.tool_formats["prompt"].render_opening((), ())
     assert message.text.startswith(default_wording().styles["classic"]["persona"])
-    for wrong in ({"wording": "loud"}, {"entries": "20"}, {"formats": ()}):
-        with pytest.raises(UsageError):
-            tm.load("bfcl", category=("format_sensitivity",), **wrong)
+    wrong: dict[str, Any] = {"wording": "loud", "entries": "20", "formats": ()}
+    for key, value in wrong.items():
+        with pytest.raises(UsageError, match=key.removesuffix("s")):
+            tm.load("bfcl", category=("format_sensitivity",), **{key: value})
 
 
 def test_entries_are_judged_as_their_own_category_judges_them(asked: Suite, judge: Judge) -> None:

@@ -280,7 +280,7 @@ def test_a_report_names_the_judges_and_warns_of_few(tmp_path: Path, toolmark: Co
     with endpoints.serving(a=_says("5"), b=_says("6")) as served:
         said = _judge(toolmark, run, served)
     assert "fewer than 3 judges" in said.text
-    assert "report.html tells the scores from before" in said.text
+    assert "report.html shows the earlier scores" in said.text
     assert toolmark("report", run.path).code == 0
     read = read_page(page)
     assert "fewer than 3 judges" in read.root.text

@@ -86,7 +86,7 @@ def _next_step(server: ServerConfig) -> str:
     if server.url:
         return "is it up, and is the address right?"
     if server.pinned_environment:
-        return "docs/suites/m3-servers.md tells what it needs"
+        return "docs/suites/m3-servers.md lists what it needs"
     config_folder = server.folder
     is_relative = os.sep in server.command and not server.command.startswith("$")
     command = os.path.join(config_folder, server.command) if is_relative else server.command

@@ -206,7 +206,7 @@ def missing_data_error(where: Path, family: Family) -> DataError:
     return DataError(
         f"{where}: no data of multinet-{family} here; -T data=DIR names a folder with "
         f"{data_sources()[family].expected_files}, or that inner folder itself; "
-        "docs/suites/multinet.md tells what the files hold"
+        "docs/suites/multinet.md describes the files"
     )
 
 

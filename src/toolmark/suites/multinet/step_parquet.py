@@ -141,7 +141,7 @@ def _check_metadata(metadata: pq.FileMetaData, path: Path) -> None:
         raise DataError(
             f"{path}: no column {', '.join(missing)}; such files are written by python -m "
             "toolmark.suites.multinet.openx.snapshot_export, or by you: docs/suites/multinet.md "
-            "tells the columns"
+            "lists the columns"
         )
     if mistyped := [
         name for name in present if not _has_expected_type(name, schema.field(name).type)

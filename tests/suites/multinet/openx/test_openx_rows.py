@@ -468,7 +468,7 @@ def test_an_episode_in_two_files_is_reported(tmp_path: Path) -> None:
 
 def test_what_cannot_be_asked_is_reported(tmp_path: Path, many: Path) -> None:
     for more in ({"morphology": "wheled"}, {"split": "dev"}, {"history": -1}):
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match=f"{next(iter(more))}"):
             rows(many, **{"morphology": "wheeled", "split": "test", "seed": 0, **more})  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no such folder"):
         wheeled(tmp_path / "nothing")

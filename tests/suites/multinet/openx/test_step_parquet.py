@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -142,7 +143,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").write_bytes(b"")
     for name in ("pipe", "nothing", "empty", "."):
-        with pytest.raises(DataError):
+        with pytest.raises(DataError, match=re.escape(str(tmp_path / name))):
             list(step_parquet.read_rows(tmp_path / name))
 
 

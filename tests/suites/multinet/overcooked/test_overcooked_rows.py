@@ -124,7 +124,9 @@ def test_modes_ask_the_same_rows_in_two_ways() -> None:
 def test_what_cannot_be_asked_is_refused() -> None:
     wrong: dict[str, Any]
     for wrong in ({"mode": "x"}, {"history": -1}, {"pictures": 0}, {"split": "tset"}):
-        with pytest.raises(UsageError):
+        (name,) = wrong
+        # `-T frames` is the number of pictures
+        with pytest.raises(UsageError, match="frames" if name == "pictures" else name):
             overcooked_rows.rows(**wrong)
 
 

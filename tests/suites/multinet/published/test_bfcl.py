@@ -140,7 +140,7 @@ def test_answers_are_checked_too(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"answers.jsonl: 1 bad row:\n  line 7: id"):
         read(folder(tmp_path, asked, [*told, told[0]]))
     told[0]["ground_truth"] = "eval('no')"
-    with pytest.raises(DataError, match=r"answers.jsonl: 1 bad row:\n  line 1: ground_truth: expected array"):
+    with pytest.raises(DataError, match=r"1 bad row:\n  line 1: ground_truth: expected array"):
         read(folder(tmp_path, asked, told))
     with pytest.raises(UsageError, match="no sample"):
         read(tmp_path, sample="some")

@@ -192,7 +192,9 @@ def test_one_file_is_wanted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [{"mode": "x"}, {"history": -1}, {"pictures": 0}, {"split": "a"}])
 def test_what_cannot_be_asked_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
     write(tmp_path, ROWS)
-    with pytest.raises(UsageError):
+    (name,) = wrong
+    # `-T frames` is the number of pictures
+    with pytest.raises(UsageError, match="frames" if name == "pictures" else name):
         read(tmp_path, **wrong)
 
 

@@ -67,7 +67,8 @@ def test_rows_without_labels_are_no_rows_with_label_0(tmp_path: Path) -> None:
     assert first == f"{path}: 7 bad rows:"
     # what cannot be read comes first
     wanted = [
-        "line 4: label: expected int | null", "line 31: not JSON", "line 1: no label", "line 2: no label",
+        "line 4: label: expected int | null", "line 31: not JSON", "line 1: no label",
+        "line 2: no label",
         "line 3: label 2", "line 5: no goal", "line 7: id 'row-6' stands in line 6",
     ]  # fmt: skip
     assert [line.strip()[: len(want)] for line, want in zip(listed, wanted, strict=True)] == wanted

@@ -156,7 +156,10 @@ def _check_classes(
         raise DataError(f"{path}: two categories with the same id")
     titles = [each.name.strip() for each in classes]
     if "" in titles or len({*titles}) < len(titles):
-        raise DataError(f"{path}: two classes of the same name, or one without: nobody could tell")
+        raise DataError(
+            f"{path}: two classes of the same name, or one without a name: "
+            "answers would be ambiguous"
+        )
     n_expected = n_classes_by_subset().get(name)
     if n_expected is not None and len(classes) != n_expected:
         raise DataError(
