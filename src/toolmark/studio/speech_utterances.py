@@ -15,10 +15,10 @@ from toolmark.suites.mfcl_speech import model_rewording
 from toolmark.suites.mfcl_speech.parameters import SpokenRequestParameters
 from toolmark.suites.mfcl_speech.speech_pipeline import (
     SpeechPipeline,
-    Utterance,
     UtteranceJob,
     make_recipe,
 )
+from toolmark.suites.mfcl_speech.speech_task_data import Utterance
 
 STAGES = ("rewrite", "disfluency", "voice", "acoustics", "transcript")
 SOUND_SUFFIXES = (".wav", ".flac", ".ogg", ".mp3")
