@@ -73,14 +73,14 @@ def test_a_damaged_task_is_named(name: str) -> None:
 def test_a_field_that_a_task_lacks_is_named() -> None:
     task = next(stored("bfcl turns"))
     lacking = {name: value for name, value in task.data.items() if name != "classes"}
-    with pytest.raises(DataError, match=f"^task {task.id}: .*missing required field `classes`"):
+    with pytest.raises(DataError, match=f"^task {task.id}: data: missing field classes"):
         read_task_data(replace(task, data=lacking), MultiTurnTaskData)
 
 
 def test_the_place_of_a_wrong_value_is_named() -> None:
     task = next(stored("funcbench"))
     damaged = {"graph": {**task.data["graph"], "known_values": {"x": "1"}}}
-    with pytest.raises(DataError, match=r"Expected `int`, got `str` - at `data\.graph\.known_val"):
+    with pytest.raises(DataError, match=r"data\.graph\.known_values\[.*\]: expected int, got str"):
         read_task_data(replace(task, data=damaged), GraphTaskData)
 
 

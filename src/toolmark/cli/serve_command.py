@@ -52,9 +52,8 @@ def serve(
     if show:
         _print_task(chosen)
     if not http:
-        signal.signal(
-            signal.SIGINT, signal.SIG_DFL
-        )  # a thread that waits for input cannot be stopped otherwise
+        # a thread that waits for input cannot be stopped otherwise
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         asyncio.run(mcp_task_server.serve_stdio(mcp_task_server.find_among(chosen)))
         return
     http_server = mcp_task_server.make_http_server(mcp_task_server.find_among(chosen, loaded))

@@ -47,7 +47,7 @@ def entry(id: str, server: str = "sums", image: str = "") -> dict[str, Any]:
 
 
 @pytest.fixture
-def knobs(tmp_path: Path) -> dict[str, Any]:
+def parameters(tmp_path: Path) -> dict[str, Any]:
     truths = [entry("00000000"), entry("00010000", "maps"), entry("00020000", image="gone.png")]
     (tmp_path / "truths.json").write_text(json.dumps([*truths, truths[0]]))
     (tmp_path / "mcp.json").write_text(json.dumps(CONFIG))

@@ -147,7 +147,7 @@ def test_the_same_side_in_other_words_is_taken(written: str, said: str) -> None:
 
 
 def test_values_of_calls_are_checked_too() -> None:
-    assert "loses values: n=5" in why(TIMER, "set a timer for some minutes", Fact("n", (5,)))
+    assert "changes values: n=5" in why(TIMER, "set a timer for some minutes", Fact("n", (5,)))
 
 
 def test_what_the_rules_make_of_published_requests_is_as_written() -> None:

@@ -413,7 +413,7 @@ def test_a_robot_of_ones_own_is_asked_as_the_page_says(
     exec(compile(code, "docs/suites/multinet.md", "exec"), {})  # noqa: S102 - our own page
     suite = tm.load("multinet-openx", data="my-robot", morphology="own", items="all")
     (told,) = [note for note in suite.provenance.notes if "test split" in note]
-    assert "are kept to learn from" in told and not any(
+    assert "are reserved to learn from" in told and not any(
         "dataset.json" in n for n in suite.provenance.notes
     )
     task = next(iter(suite))

@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
-from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.model import Control, Model
 from toolmark.core.records import Call, Reply, Request, Task, Tool
 from toolmark.core.task_data import read_task_data
@@ -49,7 +47,7 @@ class BaselineModel(Control):
         """
         try:
             truth = read_task_data(task, Truth)
-        except msgspec.ValidationError:
+        except DataError:
             raise UsageError(f"{self.name} plays MultiNet's suites and nothing else") from None
         available = BASELINES_BY_FAMILY[truth.family]
         if self._baseline not in available:

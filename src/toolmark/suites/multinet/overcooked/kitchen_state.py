@@ -49,11 +49,14 @@ class KitchenObject(Record, frozen=True, kw_only=True):
 
 
 class Player(Record, frozen=True, kw_only=True):
-    """One of the two players; `position` is column and row, from 0 at the top left."""
+    """One of the two players; `position` is column and row, from 0 at the top left.
+
+    `carried_object` is called `held_object` in the published files.
+    """
 
     position: Position
     orientation: Position
-    carried_object: KitchenObject | None = None
+    carried_object: KitchenObject | None = msgspec.field(default=None, name="held_object")
 
 
 class KitchenState(Record, frozen=True, kw_only=True):
