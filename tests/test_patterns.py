@@ -25,12 +25,12 @@ from toolmark.core.records import Reply, Result, Text, Tool
 from toolmark.environments import html_conversion
 from toolmark.formats import executor_json
 from toolmark.formats.parse import (
+    bfcl_xml_calls,
     java_calls,
     javascript_calls,
     python_calls,
     reply_parser,
     rough_call_parser,
-    xml_calls,
 )
 from toolmark.formats.parse import json_calls as json_calls
 from toolmark.formats.parse.reply_parser import CallForm
@@ -238,8 +238,8 @@ READERS: dict[str, Callable[[str], object]] = {
     **_forms(),
     "attempted": reply_parser.looks_like_calls,
     "sketch": rough_call_parser.parse_call,
-    "XML": xml_calls.parse_verbose,
-    "XML, concise": xml_calls.parse_concise,
+    "XML": bfcl_xml_calls.parse_verbose,
+    "XML, concise": bfcl_xml_calls.parse_concise,
     "brackets": lambda text: brackets.split_at_commas(text, 0, "\"'"),
     **{
         f"Java {name}": it

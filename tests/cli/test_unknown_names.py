@@ -11,7 +11,7 @@ from tests.servers.planning_endpoint import Command
 
 import toolmark as tm
 from toolmark.core.errors import MAX_LISTED_NAMES, MAX_SUGGESTED_NAMES, UsageError, suggest_names
-from toolmark.official_bfcl.prompt_formats import all_formats
+from toolmark.official_bfcl.prompt_formats import all_variants
 from toolmark.suites.suite_names import SUITES
 
 FUNCBENCH = ("run", "funcbench", "-m", "baseline/planner", "-T", "graphs=40", "--seed", "7")
@@ -158,7 +158,7 @@ def test_typical_typos_find_what_was_meant(
 
 
 def test_names_of_formats_are_whole_and_a_name_without_end_is_cut() -> None:
-    formats = tuple(all_formats())
+    formats = tuple(all_variants())
     names = suggest_names("ret_fmt", formats).removeprefix("; did you mean: ").split(", ")
     assert len(names) == MAX_SUGGESTED_NAMES and {*names} <= {*formats}
     assert len(suggest_names("part", ["part-" + 10_000 * "x", "other"])) < 300

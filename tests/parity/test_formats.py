@@ -65,9 +65,9 @@ def test_docs_of_every_single_turn_entry_are_written_as_officially(official_form
 
 
 def test_every_format_has_the_published_form_of_name() -> None:
-    assert len(prompt_formats.all_formats()) == 96
+    assert len(prompt_formats.all_variants()) == 96
     assert all(
         prompt_formats.format_name(form) == name
-        for name, form in prompt_formats.all_formats().items()
+        for name, form in prompt_formats.all_variants().items()
     )
     assert prompt_formats.format_name(PromptVariant()) == prompt_formats.official_format_names()[5]

@@ -21,7 +21,7 @@ from toolmark.runs.suite import Suite
 from toolmark.studio.bfcl_interchange import official_handlers, official_models, result_rows
 from toolmark.studio.bfcl_interchange.handler_replies import MalformedResult
 from toolmark.suites import suite_registry
-from toolmark.suites.bfcl import inference_errors
+from toolmark.suites.bfcl import bfcl_scorer
 
 SINGLE = ("simple_python", "multiple", "parallel", "irrelevance", "live_relevance")
 SEVERAL, FOUND = "multi_turn_base", "memory_kv"
@@ -160,7 +160,7 @@ def agree(handled: Ask, jobs: Sequence[Job], least: int) -> None:
         except MalformedResult:
             apart["refused"] += 1
             continue
-        verdict = inference_errors.score_episode(task, told)["official"]
+        verdict = bfcl_scorer.score_episode(task, told)["official"]
         mine = [
             verdict.outcome == "correct",
             verdict.labels[0].suite_cause if verdict.labels else "",

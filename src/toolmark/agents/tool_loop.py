@@ -77,7 +77,7 @@ async def run_tool_loop(
 
     Calls of one reply are executed in order, or at the same time if the environment's
     `max_parallel_calls` is more than 1. The results are in the order of the calls. A turn ends with
-    a reply without calls, or with any reply if the task's limit is `single`. Reaching another limit
+    a reply without calls, or with any reply if the task's limit is `single_reply`. Reaching another limit
     of the task, or a conversation too long for the model, ends the episode.
 
     If the environment's tools have changed, they are read again before the next reply. If it has a

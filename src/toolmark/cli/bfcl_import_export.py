@@ -243,7 +243,7 @@ def _write_category(
 
 
 def _uses_structured_calls(run: Run) -> bool:
-    return prompt_formats.find_format(run.info.plan.tool_format) is None
+    return prompt_formats.variant_of_format(run.info.plan.tool_format) is None
 
 
 def _call_shape(

@@ -54,7 +54,11 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 class Call(Record, frozen=True, kw_only=True):
-    """One tool call. `arguments` is the JSON text exactly as the model sent it."""
+    """One tool call.
+
+    `arguments` is the JSON text that the model sent. It may be no JSON. A tool format that reads
+    calls from the reply's text writes their arguments as JSON.
+    """
 
     name: str
     arguments: str = "{}"

@@ -202,8 +202,8 @@ def _is_unreadable_call(task: Task, trajectory: Trajectory) -> bool:
     another notation of calls, the tool format decides.
     """
     last = trajectory.steps[-1]
-    prompt_format = prompt_formats.find_format(trajectory.tool_format)
-    if prompt_format is not None and prompt_format.call_form != "python" and last.fault:
+    variant = prompt_formats.variant_of_format(trajectory.tool_format)
+    if variant is not None and variant.call_form != "python" and last.fault:
         return True
     names = {tool.name for tool in task.tools}
     start = _final_text(trajectory).lstrip(_LEADING_SIGNS)

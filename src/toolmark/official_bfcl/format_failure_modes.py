@@ -17,7 +17,7 @@ import msgspec
 
 from toolmark.core import json_codec
 from toolmark.core.records import Cause, Label, Reply, Task, Trajectory, Verdict
-from toolmark.formats.parse import reply_parser, xml_calls
+from toolmark.formats.parse import bfcl_xml_calls, reply_parser
 from toolmark.formats.parse.reply_text import CALL_TAG, MAX_CHARS
 from toolmark.formats.prompt_format import PromptVariant
 from toolmark.official_bfcl import prompt_formats, tool_schemas
@@ -48,18 +48,12 @@ def add_format_labels(
     explains the failure, the first label's cause is `format`. Structured calls, text in Java or
     JavaScript and entries without calls in their truth are unchanged.
     """
-    prompt_format = prompt_formats.find_format(trajectory.tool_format)
+    variant = prompt_formats.variant_of_format(trajectory.tool_format)
     failed = any(verdict.outcome == "incorrect" for verdict in verdicts.values())
     is_foreign = task.category in tool_schemas.LANGUAGES
-    if (
-        not failed
-        or prompt_format is None
-        or is_foreign
-        or task.data is None
-        or not trajectory.steps
-    ):
+    if not failed or variant is None or is_foreign or task.data is None or not trajectory.steps:
         return dict(verdicts)
-    labels = tuple(find_failure_modes(task, prompt_format, trajectory.steps[0].reply))
+    labels = tuple(find_failure_modes(task, variant, trajectory.steps[0].reply))
     return {name: _add_labels(verdict, labels) for name, verdict in verdicts.items()}
 
 
@@ -90,9 +84,7 @@ def _explain_cause(label: Label, modes: Iterable[Label]) -> Label:
     return label
 
 
-def find_failure_modes(
-    task: Task, prompt_format: PromptVariant, stored_reply: Reply
-) -> Iterator[Label]:
+def find_failure_modes(task: Task, variant: PromptVariant, stored_reply: Reply) -> Iterator[Label]:
     """Yield the modes in which a failed reply misses its format, each with its evidence."""
     text = json_codec.restore_surrogates(stored_reply.text)
     if len(text) > MAX_CHARS:
@@ -101,17 +93,17 @@ def find_failure_modes(
         yield _make_label("other_format", "tool calls of the endpoint's own, no text")
         return
     rules = [
-        ("type_label", _unknown_type_labels(prompt_format, text)),
-        ("tag_per_call", _repeated_sections(prompt_format, text)),
+        ("type_label", _unknown_type_labels(variant, text)),
+        ("tag_per_call", _repeated_sections(variant, text)),
     ]
-    if not _is_readable(text, prompt_format):
+    if not _is_readable(text, variant):
         broken = [
-            ("quoting", _quoting_fault(prompt_format, text)),
+            ("quoting", _quoting_fault(variant, text)),
             ("unclosed_tag", _unclosed_tag(text)),
         ]
         rules += broken
         if not any(evidence for _, evidence in broken):
-            rules.append(("other_format", _other_format(prompt_format, text)))
+            rules.append(("other_format", _other_format(variant, text)))
         rules.append(("invented_tag", _invented_tags(task, text)))
     for mode, evidence in rules:
         if evidence:
@@ -126,28 +118,26 @@ def _make_label(mode: str, evidence: str) -> Label:
     )
 
 
-def _is_readable(text: str, prompt_format: PromptVariant) -> bool:
+def _is_readable(text: str, variant: PromptVariant) -> bool:
     try:
-        return bool(
-            reply_parser.parse_reply(text, prompt_format.call_form, tag=prompt_format.has_tag)
-        )
+        return bool(reply_parser.parse_reply(text, variant.call_form, tag=variant.has_tag))
     except reply_parser.UnreadableCalls:
         return False
 
 
-def _unknown_type_labels(prompt_format: PromptVariant, text: str) -> str:
+def _unknown_type_labels(variant: PromptVariant, text: str) -> str:
     """Name the type labels that the form does not have; such values stay text."""
-    if prompt_format.call_form not in ("verbose_xml", "concise_xml"):
+    if variant.call_form not in ("verbose_xml", "concise_xml"):
         return ""
     type_labels = (one or two for one, two in _TYPE_ATTRIBUTE.findall(text))
-    unknown = sorted({label for label in type_labels if label not in xml_calls.TYPE_LABELS})
+    unknown = sorted({label for label in type_labels if label not in bfcl_xml_calls.TYPE_LABELS})
     return f"type labels {', '.join(map(repr, unknown))[:_SHOWN_CHARS]}" if unknown else ""
 
 
-def _repeated_sections(prompt_format: PromptVariant, text: str) -> str:
+def _repeated_sections(variant: PromptVariant, text: str) -> str:
     """Report calls in sections of their own; only the first section is read."""
-    sections = [f"<{CALL_TAG}>"] if prompt_format.has_tag else []
-    if prompt_format.call_form in ("verbose_xml", "concise_xml"):
+    sections = [f"<{CALL_TAG}>"] if variant.has_tag else []
+    if variant.call_form in ("verbose_xml", "concise_xml"):
         sections.append("<functions>")
     for section in sections:
         if text.count(section) > 1:
@@ -155,21 +145,21 @@ def _repeated_sections(prompt_format: PromptVariant, text: str) -> str:
     return ""
 
 
-def _quoting_fault(prompt_format: PromptVariant, text: str) -> str:
+def _quoting_fault(variant: PromptVariant, text: str) -> str:
     """Report which change of quotes or escapes makes the text readable."""
-    for repair, repaired in _candidate_repairs(prompt_format, text):
-        if repaired != text and _is_readable(repaired, prompt_format):
+    for repair, repaired in _candidate_repairs(variant, text):
+        if repaired != text and _is_readable(repaired, variant):
             return f"readable with {repair}: {text[:_SHOWN_CHARS]!r}"
     return ""
 
 
-def _candidate_repairs(prompt_format: PromptVariant, text: str) -> Iterator[tuple[str, str]]:
+def _candidate_repairs(variant: PromptVariant, text: str) -> Iterator[tuple[str, str]]:
     yield "plain quotes", text.translate(str.maketrans("“”„‘’", '"""\'\''))
     yield "backslashes before quotes left out", _ESCAPED_QUOTES.sub(r"\1", text)
     yield "entities written as characters", _unescape_entities(text)
-    if prompt_format.call_form == "python":
+    if variant.call_form == "python":
         yield "line breaks written as \\n", text.replace("\n", "\\n")
-    elif prompt_format.call_form == "json":
+    elif variant.call_form == "json":
         yield "JSON quotes and words", _python_list_to_json(text)
         yield "backslashes doubled", re.sub(r"\\(?![\"\\/bfnrtu])", r"\\\\", text)
     else:
@@ -217,19 +207,19 @@ def _unclosed_tag(text: str) -> str:
     return ""
 
 
-def _other_format(prompt_format: PromptVariant, text: str) -> str:
+def _other_format(variant: PromptVariant, text: str) -> str:
     """Name another form in which the text does contain calls."""
     for calls in prompt_formats.CALL_FORMS:
-        for tag in (prompt_format.has_tag, not prompt_format.has_tag):
-            other_format = replace(prompt_format, call_form=calls, has_tag=tag)
-            if other_format != prompt_format and _holds_calls(text, other_format):
+        for tag in (variant.has_tag, not variant.has_tag):
+            other_format = replace(variant, call_form=calls, has_tag=tag)
+            if other_format != variant and _holds_calls(text, other_format):
                 return f"reads as {calls}{' inside a tag' if tag else ' without a tag'}"
     return ""
 
 
-def _holds_calls(text: str, prompt_format: PromptVariant) -> bool:
+def _holds_calls(text: str, variant: PromptVariant) -> bool:
     try:
-        decoded = reply_parser.parse_reply(text, prompt_format.call_form, tag=prompt_format.has_tag)
+        decoded = reply_parser.parse_reply(text, variant.call_form, tag=variant.has_tag)
     except reply_parser.UnreadableCalls:
         return False
     return bool(decoded) and all(name for name, _ in decoded)

@@ -70,28 +70,28 @@ _FORMAT_NAME = re.compile(
 # --- names of formats -------------------------------------------------------------------
 
 
-def format_name(prompt_format: PromptVariant) -> str:
+def format_name(variant: PromptVariant) -> str:
     """Return the official name of a format."""
     return (
-        f"ret_fmt={prompt_format.call_form}&tool_call_tag={prompt_format.has_tag}"
-        f"&func_doc_fmt={prompt_format.tool_doc_form}&prompt_fmt={prompt_format.layout}&style={prompt_format.style}"
+        f"ret_fmt={variant.call_form}&tool_call_tag={variant.has_tag}"
+        f"&func_doc_fmt={variant.tool_doc_form}&prompt_fmt={variant.layout}&style={variant.style}"
     )
 
 
 def short_label(name: str) -> str:
     """Return a short name for readers: "json, tag, xml docs"; usual layout and style left out."""
-    prompt_format = all_formats()[name]
+    variant = all_variants()[name]
     parts = [
-        prompt_format.call_form,
-        "tag" if prompt_format.has_tag else "no tag",
-        f"{prompt_format.tool_doc_form} docs",
+        variant.call_form,
+        "tag" if variant.has_tag else "no tag",
+        f"{variant.tool_doc_form} docs",
     ]
-    parts += [prompt_format.layout] if prompt_format.layout != "plaintext" else []
-    return ", ".join(parts + ([prompt_format.style] if prompt_format.style != "classic" else []))
+    parts += [variant.layout] if variant.layout != "plaintext" else []
+    return ", ".join(parts + ([variant.style] if variant.style != "classic" else []))
 
 
 @cache
-def all_formats() -> dict[str, PromptVariant]:
+def all_variants() -> dict[str, PromptVariant]:
     """Return all 96 formats by name."""
     forms = itertools.product(CALL_FORMS, (True, False), DOC_FORMS, LAYOUTS, STYLES)
     return {format_name(form): form for form in itertools.starmap(PromptVariant, forms)}
@@ -101,7 +101,9 @@ def all_formats() -> dict[str, PromptVariant]:
 def official_format_names() -> tuple[str, ...]:
     """Return the names of the 26 published formats, in their order (specification section 4)."""
     plain_names = [
-        name for name, f in all_formats().items() if (f.layout, f.style) == ("plaintext", "classic")
+        name
+        for name, variant in all_variants().items()
+        if (variant.layout, variant.style) == ("plaintext", "classic")
     ]
     return (
         *plain_names,
@@ -116,9 +118,9 @@ def select_format_names(requested: Sequence[str]) -> tuple[str, ...]:
     for name in requested:
         if name in ("official", "all"):
             selected.update(
-                dict.fromkeys(official_format_names() if name == "official" else all_formats())
+                dict.fromkeys(official_format_names() if name == "official" else all_variants())
             )
-        elif name in all_formats():
+        elif name in all_variants():
             selected[name] = None
         else:
             raise UsageError(f"no prompt format {name!r}{_explain_unknown_format(name)}")
@@ -131,7 +133,7 @@ def _explain_unknown_format(word: str) -> str:
     """Say which field of a format's name is wrong, or what such a name looks like."""
     fields = _FORMAT_NAME.fullmatch(word)
     if fields is None:
-        known_words = ("official", "all", *all_formats())
+        known_words = ("official", "all", *all_variants())
         return suggest_names(word, known_words, listing="toolmark list bfcl")
     known = {
         "call_form": CALL_FORMS,
@@ -146,8 +148,8 @@ def _explain_unknown_format(word: str) -> str:
     )
 
 
-def find_format(tool_format: str) -> PromptVariant | None:
-    """Return the prompt format of a tool format by its name, None for native tool calling.
+def variant_of_format(tool_format: str) -> PromptVariant | None:
+    """Return the prompt variant of an official tool format by its name, None for native calls.
 
     Raises UsageError for any other tool format: no official decoder reads its replies.
     """
@@ -155,19 +157,19 @@ def find_format(tool_format: str) -> PromptVariant | None:
         return None
     if tool_format == DEFAULT_NAME:
         return PromptVariant()
-    if tool_format not in all_formats():
+    if tool_format not in all_variants():
         nearest = suggest_names(
             tool_format,
-            (NativeFormat.name, DEFAULT_NAME, *all_formats()),
+            (NativeFormat.name, DEFAULT_NAME, *all_variants()),
             listing="toolmark list bfcl",
         )
         raise UsageError(f"BFCL grades no tool format {tool_format!r}{nearest}")
-    return all_formats()[tool_format]
+    return all_variants()[tool_format]
 
 
 def is_default_text(tool_format: str) -> bool:
     """Return whether replies are text as the default prompt asks for it: lists of Python calls."""
-    return find_format(tool_format) == PromptVariant()
+    return variant_of_format(tool_format) == PromptVariant()
 
 
 def parse_calls(task: Task, tool_format: str, text: str) -> DecodedCalls:
@@ -180,13 +182,13 @@ def parse_calls(task: Task, tool_format: str, text: str) -> DecodedCalls:
             return java_calls.parse_call(add_brackets(text))
         case "simple_javascript":
             return javascript_calls.parse_call(add_brackets(text))
-    prompt_format = find_format(tool_format) or PromptVariant()
-    return reply_parser.parse_reply(text, prompt_format.call_form, tag=prompt_format.has_tag)
+    variant = variant_of_format(tool_format) or PromptVariant()
+    return reply_parser.parse_reply(text, variant.call_form, tag=variant.has_tag)
 
 
 def is_approximate(task: Task, tool_format: str) -> bool:
     """Return whether a text is read only approximately: its language's grammar is missing."""
-    if find_format(tool_format) is None:
+    if variant_of_format(tool_format) is None:
         return False
     match task.category:
         case "simple_java":
@@ -250,7 +252,7 @@ def make_tool_formats(names: Sequence[str], wording: PromptWording) -> dict[str,
     """Return the prompt tool formats by name: the default one, and one for each format."""
     tool_formats: dict[str, PromptFormat] = {DEFAULT_NAME: OfficialPrompt(wording=wording)}
     tool_formats |= {
-        name: OfficialPrompt(all_formats()[name], wording, name=name) for name in names
+        name: OfficialPrompt(all_variants()[name], wording, name=name) for name in names
     }
     return tool_formats
 
@@ -327,13 +329,13 @@ def _make_variant(task: Task, name: str, index: int, extra: dict[str, str]) -> T
         item=task.id,
         category=CATEGORY,
         tool_format=name,
-        axes={"format": name, **axis_levels(all_formats()[name]), **extra},
+        axes={"format": name, **axis_levels(all_variants()[name]), **extra},
     )
 
 
-def axis_levels(prompt_format: PromptVariant) -> dict[str, str]:
+def axis_levels(variant: PromptVariant) -> dict[str, str]:
     """Return the level of each axis of a format."""
-    return {axis: str(getattr(prompt_format, axis)) for axis in AXES}
+    return {axis: str(getattr(variant, axis)) for axis in AXES}
 
 
 def original_task(task: Task) -> Task:
@@ -355,7 +357,7 @@ def accuracy_by_format(columns: Columns) -> dict[str, Estimate]:
     """Return the accuracy in each format that occurs, the official ones first."""
     present = set(columns.axis("format")) - {""}
     order = [*(name for name in official_format_names() if name in present)]
-    order += [name for name in all_formats() if name in present and name not in order]
+    order += [name for name in all_variants() if name in present and name not in order]
     return {
         name: estimate_mean(columns.where(columns.axis("format") == name), name) for name in order
     }

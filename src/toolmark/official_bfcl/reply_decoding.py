@@ -66,7 +66,7 @@ def decode_reply(task: Task, trajectory: Trajectory) -> DecodedReply:
             f"{fault}: {single.text[:120]!r}",
             "missing_call",
         )
-    if prompt_formats.find_format(trajectory.tool_format) is None:
+    if prompt_formats.variant_of_format(trajectory.tool_format) is None:
         return _decode_native(single)
     return _decode_text(task, trajectory.tool_format, json_codec.restore_surrogates(single.text))
 
@@ -124,11 +124,11 @@ def is_lossless(trajectory: Trajectory, official: DecodedReply) -> bool:
     In Python positional arguments come first, so the text after each call's bracket decides. False
     where only a second decoding can decide, as with brackets inside the arguments.
     """
-    prompt_format = prompt_formats.find_format(trajectory.tool_format)
-    if prompt_format is None:
+    variant = prompt_formats.variant_of_format(trajectory.tool_format)
+    if variant is None:
         return True
     text = single_reply(trajectory).text
-    if prompt_format.call_form != "python" or _LOSSY_SIGNS.search(text):
+    if variant.call_form != "python" or _LOSSY_SIGNS.search(text):
         return False
     n = len(official.calls)
     return text.count("(") == n == len(_CALL_WITH_KEYWORDS.findall(text))
@@ -141,34 +141,32 @@ def decode_without_losses(
 
     Where that is not possible, or makes no difference, the result is the official calls.
     """
-    prompt_format = prompt_formats.find_format(trajectory.tool_format)
-    if prompt_format is None or prompt_format.call_form in ("verbose_xml", "concise_xml"):
+    variant = prompt_formats.variant_of_format(trajectory.tool_format)
+    if variant is None or variant.call_form in ("verbose_xml", "concise_xml"):
         return LosslessReply(official.calls)  # the official reader of these drops nothing
     text = json_codec.restore_surrogates(single_reply(trajectory).text)
     try:
         if task.category in tool_schemas.LANGUAGES:
             parsed = [_parse_foreign_call(text)]
         else:
-            parsed = reply_parser.parse_written_calls(
-                text, prompt_format.call_form, tag=prompt_format.has_tag
-            )
+            parsed = reply_parser.parse_written_calls(text, variant.call_form, tag=variant.has_tag)
         calls = [_bind_positional(call, tool_schemas.published_docs(task)) for call in parsed]
     except UnreadableCalls:
         return LosslessReply(official.calls)
     if calls == official.calls:
         return LosslessReply(official.calls)
-    return LosslessReply(calls, (_loss_name(task, prompt_format, parsed),))
+    return LosslessReply(calls, (_loss_name(task, variant, parsed),))
 
 
 def _loss_name(
-    task: Task, prompt_format: PromptVariant, parsed: Sequence[reply_parser.WrittenCall]
+    task: Task, variant: PromptVariant, parsed: Sequence[reply_parser.WrittenCall]
 ) -> str:
     """Return the name of what the official decoder lost."""
     if any(call.positional for call in parsed):
         return "positional"
     if task.category in tool_schemas.LANGUAGES:
         return "foreign_text"
-    return "sign" if prompt_format.call_form == "python" else "object_list"
+    return "sign" if variant.call_form == "python" else "object_list"
 
 
 def _parse_foreign_call(text: str) -> reply_parser.WrittenCall:

@@ -38,7 +38,7 @@ from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_dat
 from toolmark.studio.bfcl_interchange import handler_replies, official_handlers
 from toolmark.studio.bfcl_interchange.result_rows import ResultRow, RowReader
 from toolmark.suites.bfcl import agentic_tasks
-from toolmark.suites.bfcl.inference_errors import score_episode
+from toolmark.suites.bfcl.bfcl_scorer import score_episode
 
 GRAMMARS = True
 _ADDRESS = re.compile(rb"0x[0-9a-f]*")  # of an object in Python's memory, in some evidence
@@ -221,8 +221,8 @@ def _text(task: Task, rng: Random) -> Drawn:
 
 
 def _formatted(task: Task, rng: Random) -> Drawn:
-    name = seeds.draw_one(rng, tuple(prompt_formats.all_formats()))
-    form = prompt_formats.all_formats()[name]
+    name = seeds.draw_one(rng, tuple(prompt_formats.all_variants()))
+    form = prompt_formats.all_variants()[name]
     calls = _calls(task)
     right = render_calls(calls, form.call_form, tag=form.has_tag)
     damage = seeds.draw_one(rng, ("none", "text", "text", "text", "tag", "native"))

@@ -154,8 +154,8 @@ def _run_of(folder: Path, logs: str, part: str) -> Path:
 
 def _stored(folder: Path) -> dict[str, Any]:
     screen = Screen(folder)
-    spoilt = str(_run_of(folder, "runs", "test-faulty"))
-    dead = str(_run_of(folder, "runs", "test-dead"))
+    spoilt = str(_run_of(folder, "runs", "control-faulty"))
+    dead = str(_run_of(folder, "runs", "control-dead"))
     heard = str(_run_of(folder, "others", "mfcl-transcripts"))
     bfcl = str(_run_of(folder, "others", "bfcl-control-faulty"))
     screen("score", "score", spoilt)

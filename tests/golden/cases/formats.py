@@ -21,6 +21,7 @@ from toolmark.formats import executor_json, prompt_format
 from toolmark.formats.executor_json import ExecutorJsonFormat
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.parse import (
+    bfcl_xml_calls,
     java_calls,
     javascript_calls,
     json_calls,
@@ -28,7 +29,6 @@ from toolmark.formats.parse import (
     reply_parser,
     reply_text,
     rough_call_parser,
-    xml_calls,
 )
 from toolmark.formats.prompt_format import PromptFormat, PromptVariant
 from toolmark.formats.render import call_text, tool_docs
@@ -42,11 +42,11 @@ DRAWN = 90  # damaged replies of each form, with a tag and without
 def record(folder: Path) -> dict[str, Any]:
     """Return what every tool format shows and reads."""
     official = prompt_formats.make_tool_formats(
-        tuple(prompt_formats.all_formats()),
+        tuple(prompt_formats.all_variants()),
         official_data.read_prompt_wording(official_data.fetch_wheel()),
     )
     own = {
-        name: PromptFormat(form, name=name) for name, form in prompt_formats.all_formats().items()
+        name: PromptFormat(form, name=name) for name, form in prompt_formats.all_variants().items()
     }
     return {
         "docs": _docs(),
@@ -326,8 +326,8 @@ def _xml() -> Iterator[tuple[str, Any]]:
             yield f"cast {label} {piece!r}", _cast(piece, label)
     for said in XML:
         for name, read in (
-            ("verbose", xml_calls.parse_verbose),
-            ("concise", xml_calls.parse_concise),
+            ("verbose", bfcl_xml_calls.parse_verbose),
+            ("concise", bfcl_xml_calls.parse_concise),
         ):
             yield f"{name} {shortened(said)}", _tried(read, said)
 
@@ -354,7 +354,7 @@ XML = (
 
 def _cast(piece: str, label: str) -> str:
     try:
-        return repr(xml_calls.convert_value(piece, label))
+        return repr(bfcl_xml_calls.convert_value(piece, label))
     except (ValueError, SyntaxError, TypeError) as error:
         return type(error).__name__
 
@@ -571,13 +571,13 @@ def _names() -> dict[str, Any]:
     tasks = [("simple_java", "prompt"), ("simple_javascript", "prompt"), ("multiple", "native"),
              ("multiple", "prompt:x"), ("simple_java", "native")]  # fmt: skip
     return {
-        "short": {name: prompt_formats.short_label(name) for name in prompt_formats.all_formats()},
+        "short": {name: prompt_formats.short_label(name) for name in prompt_formats.all_variants()},
         "official": list(prompt_formats.official_format_names()),
         "named": {
             " ".join(each): tried(prompt_formats.select_format_names, each) for each in asked
         },
         "form": {
-            name: tried(lambda given: repr(prompt_formats.find_format(given)), name)
+            name: tried(lambda given: repr(prompt_formats.variant_of_format(given)), name)
             for name in (*dict(tasks).values(), "odd", "")
         },
         "levels": prompt_formats.axis_levels(PromptVariant(call_form="json", has_tag=True)),

@@ -87,13 +87,13 @@ def name(**axes: object) -> str:
 
 def test_there_are_26_published_formats_of_96() -> None:
     assert len(prompt_formats.official_format_names()) == 26
-    assert len(prompt_formats.all_formats()) == 96
-    assert set(prompt_formats.official_format_names()) < set(prompt_formats.all_formats())
+    assert len(prompt_formats.all_variants()) == 96
+    assert set(prompt_formats.official_format_names()) < set(prompt_formats.all_variants())
     assert (
         prompt_formats.select_format_names(("official", name()))
         == prompt_formats.official_format_names()
     )
-    assert set(prompt_formats.select_format_names(("all",))) == set(prompt_formats.all_formats())
+    assert set(prompt_formats.select_format_names(("all",))) == set(prompt_formats.all_variants())
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,11 @@ def test_the_formats_are_a_closed_list_whatever_else_can_be_rendered() -> None:
 
 
 def test_native_is_no_prompt_format_and_an_unknown_one_is_an_error() -> None:
-    assert prompt_formats.find_format("native") is None
-    assert prompt_formats.find_format("prompt") == PromptVariant()
+    assert prompt_formats.variant_of_format("native") is None
+    assert prompt_formats.variant_of_format("prompt") == PromptVariant()
     for unknown in ("hermes", "prompt:x", "", "Native"):
         with pytest.raises(UsageError, match=f"no tool format '{unknown}'"):
-            prompt_formats.find_format(unknown)
+            prompt_formats.variant_of_format(unknown)
 
 
 def test_a_reply_in_an_unknown_format_is_not_scored_as_native() -> None:
@@ -163,7 +163,7 @@ def test_the_published_tasks_have_the_published_ids_and_axes(asked: Suite) -> No
         config = prompt_formats.official_format_names()[index % 26]
         assert task.id == f"format_sensitivity_{index}:{config}:{task.item}"
         assert (task.tool_format, task.axes["format"]) == (config, config)
-        assert prompt_formats.all_formats()[config] == prompt_formats.find_format(config)
+        assert prompt_formats.all_variants()[config] == prompt_formats.variant_of_format(config)
         assert set(task.axes) == {"format", *prompt_formats.AXES}
         assert all(tool.description.endswith(2 * tool_schemas.PYTHON_HINT) for tool in task.tools)
     kinds = Counter(task.item.rpartition("_")[0] for task in tasks[::26])
@@ -333,7 +333,7 @@ def scored(wrong: Callable[[int, PromptVariant], bool], subset: bool = False) ->
     scores = []
     for index in range(40):
         for config in prompt_formats.official_format_names():
-            form = prompt_formats.all_formats()[config]
+            form = prompt_formats.all_variants()[config]
             bad = wrong(index, form)
             axes = {"format": config, **prompt_formats.axis_levels(form)}
             axes |= {"subset": "yes" if index % 4 == 0 else "no"} if subset else {}

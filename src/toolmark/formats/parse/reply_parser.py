@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-from toolmark.formats.parse import json_calls, python_calls, xml_calls
+from toolmark.formats.parse import bfcl_xml_calls, json_calls, python_calls
 from toolmark.formats.parse.python_calls import WrittenCall
 from toolmark.formats.parse.reply_text import (
     CALL_TAG,
@@ -35,9 +35,9 @@ def parse_reply(text: str, form: CallForm, *, tag: bool = False) -> DecodedCalls
         case "json":
             return json_calls.parse_calls(text)
         case "verbose_xml":
-            return xml_calls.parse_verbose(text)
+            return bfcl_xml_calls.parse_verbose(text)
         case "concise_xml":
-            return xml_calls.parse_concise(text)
+            return bfcl_xml_calls.parse_concise(text)
 
 
 def parse_written_calls(text: str, form: CallForm, *, tag: bool = False) -> list[WrittenCall]:

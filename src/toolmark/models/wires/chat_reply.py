@@ -116,7 +116,7 @@ def decode_reply(body: bytes, original_names: dict[str, str], latency_s: float) 
     Raises TornReply if the body is not JSON or contains no message, ErrorInBody if it contains an
     error. Neither text quotes the body, which may repeat a key. No body raises anything else. A
     message whose parts have the wrong shape is a malformed Reply with its JSON as the text. What is
-    longer than the limits above is cut, and `Reply.marks` says so.
+    longer than the limits above is cut, and `Reply.defects` says so.
     """
     if len(body) > _UNCOUNTED_BYTES and body.count(b"{") > MAX_OBJECTS:
         raise TornReply(f"the answer has more than {MAX_OBJECTS} parts")
@@ -128,14 +128,14 @@ def decode_reply(body: bytes, original_names: dict[str, str], latency_s: float) 
         return _decode_loosely(body, original_names, latency_s)
     choice = decoded.choices[0]
     message = choice.message
-    marks: tuple[str, ...] = ()
+    defects: tuple[str, ...] = ()
     stop: StopReason = (
         "refused" if message.refusal else _STOP_BY_FINISH_REASON.get(choice.finish_reason, "stop")
     )
     if len(body) > _UNLIMITED_BYTES:
-        marks = _shorten_message(message)
-        stop = "length" if marks and stop == "stop" else stop
-    usage, usage_marks = _read_usage(decoded.usage)
+        defects = _shorten_message(message)
+        stop = "length" if defects and stop == "stop" else stop
+    usage, usage_defects = _read_usage(decoded.usage)
     return Reply(
         text=escape_surrogates(message.content or message.refusal or ""),
         calls=tuple([_make_call(made, original_names) for made in message.tool_calls or ()]),
@@ -144,7 +144,7 @@ def decode_reply(body: bytes, original_names: dict[str, str], latency_s: float) 
         usage=usage,
         latency_s=latency_s,
         model=_short_model_name(decoded.model),
-        defects=marks + usage_marks,
+        defects=defects + usage_defects,
     )
 
 
@@ -195,24 +195,26 @@ def _check_counts(
 
 def _shorten_message(message: _Message) -> tuple[str, ...]:
     """Cut what is beyond the limits, in place; return descriptions of what was cut."""
-    marks: list[str] = []
+    defects: list[str] = []
     for field in ("content", "refusal", "reasoning", "reasoning_content"):
         setattr(
-            message, field, _shorten_text(getattr(message, field), MAX_TEXT_CHARS, field, marks)
+            message, field, _shorten_text(getattr(message, field), MAX_TEXT_CHARS, field, defects)
         )
     calls = message.tool_calls or []
     if len(calls) > MAX_CALLS:
-        marks.append(f"calls: {len(calls)}, cut at {MAX_CALLS}")
+        defects.append(f"calls: {len(calls)}, cut at {MAX_CALLS}")
         message.tool_calls = calls = calls[:MAX_CALLS]
     chars_left = MAX_ARGUMENTS_CHARS
     for call in calls:
-        call.id = _shorten_text(call.id, MAX_ID_CHARS, "id", marks) or ""
+        call.id = _shorten_text(call.id, MAX_ID_CHARS, "id", defects) or ""
         function = call.function
-        function.name = _shorten_text(function.name, MAX_NAME_CHARS, "name of a call", marks) or ""
+        function.name = (
+            _shorten_text(function.name, MAX_NAME_CHARS, "name of a call", defects) or ""
+        )
         limit = min(chars_left, MAX_TEXT_CHARS)
-        function.arguments = _shorten_text(function.arguments, limit, "arguments", marks) or ""
+        function.arguments = _shorten_text(function.arguments, limit, "arguments", defects) or ""
         chars_left = max(0, chars_left - len(function.arguments))
-    return tuple(dict.fromkeys(marks))
+    return tuple(dict.fromkeys(defects))
 
 
 def _shorten_text(text: str | None, limit: int, label: str, defects: list[str]) -> str | None:
@@ -244,13 +246,13 @@ def _decode_loosely(body: bytes, original_names: dict[str, str], latency_s: floa
     finish = choice.get("finish_reason") if choice else None
     stop = _STOP_BY_FINISH_REASON.get(finish if isinstance(finish, str) else None, "stop")
     model = decoded.get("model")
-    usage, usage_marks = _parse_usage(decoded.get("usage"))
+    usage, usage_defects = _parse_usage(decoded.get("usage"))
     other_fields = {
         "usage": usage,
         "latency_s": latency_s,
         "model": escape_surrogates(_short_model_name(model)) if isinstance(model, str) else "",
     }
-    return _reply_from_message(message, stop, original_names, other_fields, usage_marks)
+    return _reply_from_message(message, stop, original_names, other_fields, usage_defects)
 
 
 def _reply_from_message(
@@ -258,7 +260,7 @@ def _reply_from_message(
     stop: StopReason,
     original_names: dict[str, str],
     other_fields: Json,
-    usage_marks: tuple[str, ...],
+    usage_defects: tuple[str, ...],
 ) -> Reply:
     refusal = message.get("refusal")
     try:
@@ -270,24 +272,24 @@ def _reply_from_message(
         )
     except _WrongShape:
         shortened = _Message(content=_dump_json(message))
-        marks = _shorten_message(shortened) + usage_marks
+        defects = _shorten_message(shortened) + usage_defects
         return Reply(
             text=escape_surrogates(shortened.content or ""),
             stop="malformed",
-            defects=marks,
+            defects=defects,
             **other_fields,
         )
-    marks = _shorten_message(shortened)
+    defects = _shorten_message(shortened)
     if refusal:
         stop = "refused"
-    elif marks and stop == "stop":
+    elif defects and stop == "stop":
         stop = "length"
     return Reply(
         text=escape_surrogates(shortened.content or ""),
         calls=tuple(_make_call(made, original_names) for made in shortened.tool_calls or ()),
         stop=stop,
         reasoning=escape_surrogates(shortened.reasoning or ""),
-        defects=marks + usage_marks,
+        defects=defects + usage_defects,
         **other_fields,
     )
 

@@ -22,7 +22,7 @@ from toolmark.studio.bfcl_interchange.handler_replies import ArgumentShape
 from toolmark.studio.bfcl_interchange.inference_log import TurnResults, make_log
 from toolmark.studio.bfcl_interchange.leaderboard_files import format_sensitivity
 from toolmark.studio.bfcl_interchange.result_files import result_categories
-from toolmark.suites.bfcl import inference_errors
+from toolmark.suites.bfcl import bfcl_scorer
 from toolmark.suites.bfcl.leaderboard import UNSCORED
 
 _ENTRY_NUMBER = re.compile(r".*_(\d{1,9})(?:-[^_]*)?", re.DOTALL)
@@ -110,13 +110,13 @@ def make_result_row(
     Turns are lists of steps. A conversation that exceeded the context length has an error as its
     result, as in the official files.
     """
-    if inference_errors.is_error_row(trajectory):
+    if bfcl_scorer.is_error_row(trajectory):
         return {
             "id": task.id,
             "result": json_codec.restore_surrogates(trajectory.answer),
             "traceback": "",
         }
-    native = prompt_formats.find_format(trajectory.tool_format) is None
+    native = prompt_formats.variant_of_format(trajectory.tool_format) is None
     names = (
         {t.name: t.name.replace(".", "_") for t in task.tools}
         if native and underscores_for_dots
@@ -127,7 +127,7 @@ def make_result_row(
         (step, _stored_result(step, names, argument_shape if native else ""))
         for step in trajectory.steps
     ]
-    if task.category.startswith(inference_errors.NESTED_PREFIXES):
+    if task.category.startswith(bfcl_scorer.NESTED_PREFIXES):
         return {"id": task.id} | _nested_fields(task, trajectory, steps)
     step, result = steps[0] if steps else (Step(reply=Reply()), "")
     reasoning = json_codec.restore_surrogates(step.reply.reasoning)
@@ -136,7 +136,7 @@ def make_result_row(
 
 def _nested_fields(task: Task, trajectory: Trajectory, steps: TurnResults) -> dict[str, Any]:
     if trajectory.ending == "over_long":
-        return {"result": f"{inference_errors.INFERENCE_ERROR}: the context length is exceeded"}
+        return {"result": f"{bfcl_scorer.INFERENCE_ERROR}: the context length is exceeded"}
     turns = [
         [(step, result) for step, result in steps if step.turn == turn]
         for turn in range(steps[-1][0].turn + 1 if steps else 0)

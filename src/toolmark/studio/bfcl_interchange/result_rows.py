@@ -17,7 +17,7 @@ from toolmark.studio.bfcl_interchange.handler_replies import (
     read_text_reply,
 )
 from toolmark.studio.bfcl_interchange.official_handlers import HandlerFormat
-from toolmark.suites.bfcl.inference_errors import INFERENCE_ERROR, NESTED_PREFIXES
+from toolmark.suites.bfcl.bfcl_scorer import INFERENCE_ERROR, NESTED_PREFIXES
 
 USAGE_FIELDS = ("input_token_count", "output_token_count", "latency")
 _MAX_COUNT = 2**53  # a higher count is an error, and JSON readers do not agree on it

@@ -27,16 +27,16 @@ from toolmark.runs.suite import (
 )
 from toolmark.suites.bfcl import (
     agentic_tasks,
+    bfcl_scorer,
     bfcl_tables,
     category_environments,
-    inference_errors,
     leaderboard,
 )
 from toolmark.suites.bfcl.parameters import BfclParameters
 
 SCORER = Scorer(
     rules=GRADING_RULES,
-    score=inference_errors.score_episode,
+    score=bfcl_scorer.score_episode,
     metrics=leaderboard.leaderboard_metrics,
     presentation=Presentation(
         tables=bfcl_tables.report_tables, views=bfcl_tables.episode_tables, overview="bfcl"

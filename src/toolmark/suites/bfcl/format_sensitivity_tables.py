@@ -181,11 +181,11 @@ def paired_drops(columns: Columns) -> Iterator[tuple[str, str, str, PairedCompar
     Only formats that have a counterpart with the usual level, equal on all other axes, are
     compared. An item's formats are averaged, so that the pairs are items.
     """
-    present = {prompt_formats.all_formats()[name] for name in set(columns.axis("format"))}
+    present = {prompt_formats.all_variants()[name] for name in set(columns.axis("format"))}
     for axis in prompt_formats.AXES:
         default = getattr(PromptVariant(), axis)
         for level in dict.fromkeys(
-            getattr(form, axis) for form in prompt_formats.all_formats().values()
+            getattr(form, axis) for form in prompt_formats.all_variants().values()
         ):
             changed = {f for f in present if getattr(f, axis) == level}
             changed = {f for f in changed if replace(f, **{axis: default}) in present}
@@ -257,7 +257,7 @@ def _format_groups(names: Sequence[str]) -> dict[str, list[int]]:
 
     A kind with all or none of the formats is left out.
     """
-    shapes = [prompt_formats.all_formats()[name] for name in names]
+    shapes = [prompt_formats.all_variants()[name] for name in names]
     kinds = {"all": [*range(len(names))]}
     kinds |= {form: [i for i, x in enumerate(shapes) if x.call_form == form] for form in CALL_FORMS}
     kinds["tag"] = [i for i, x in enumerate(shapes) if x.has_tag]

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from tests.cpu_limit import processor_limit
 
-from toolmark.formats.parse import xml_calls
+from toolmark.formats.parse import bfcl_xml_calls
 from toolmark.formats.parse.reply_text import UnreadableCalls
 
 
 def value(raw: str, label: str) -> Any:
     body = f'<param name="k" type="{label}" value="{raw}"/>'
-    return xml_calls.parse_verbose(f'<functions><function name="f">{body}</function></functions>')[
-        0
-    ][1]["k"]
+    return bfcl_xml_calls.parse_verbose(
+        f'<functions><function name="f">{body}</function></functions>'
+    )[0][1]["k"]
 
 
 @pytest.mark.parametrize(
@@ -54,15 +54,15 @@ def test_verbose_takes_the_first_container_and_concise_none() -> None:
         '<functions><function name="f"><params><param name="a" value="1">x</param></params>'
         '<param name="b" value="2"> y </param></function></functions>'
     )
-    assert xml_calls.parse_verbose(text) == [("f", {"a": "1"})]
-    assert xml_calls.parse_concise(text) == [("f", {"b": "y"})]
+    assert bfcl_xml_calls.parse_verbose(text) == [("f", {"a": "1"})]
+    assert bfcl_xml_calls.parse_concise(text) == [("f", {"b": "y"})]
 
 
 def test_a_nameless_parameter_is_none_in_verbose_and_an_error_in_concise() -> None:
     text = '<functions><function name="f"><param value="1">1</param></function></functions>'
-    assert xml_calls.parse_verbose(text) == [("f", {None: "1"})]
+    assert bfcl_xml_calls.parse_verbose(text) == [("f", {None: "1"})]
     with pytest.raises(UnreadableCalls):
-        xml_calls.parse_concise(text)
+        bfcl_xml_calls.parse_concise(text)
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_a_nameless_parameter_is_none_in_verbose_and_an_error_in_concise() -> No
      "<functions>\ud800</functions>", "<functions>\x00</functions>"],
 )  # fmt: skip
 def test_broken_markup_is_unreadable(text: str) -> None:
-    for read in (xml_calls.parse_verbose, xml_calls.parse_concise):
+    for read in (bfcl_xml_calls.parse_verbose, bfcl_xml_calls.parse_concise):
         with pytest.raises(UnreadableCalls):
             read(text)
 
 
 def test_only_the_first_section_counts() -> None:
     one, two = (f'<functions><function name="{name}"/></functions>' for name in "fg")
-    assert xml_calls.parse_concise(f"text {one}{two}") == [("f", {})]
+    assert bfcl_xml_calls.parse_concise(f"text {one}{two}") == [("f", {})]
 
 
 def test_entity_bombs_and_depth_are_refused_before_they_are_expanded() -> None:
@@ -91,7 +91,7 @@ def test_entity_bombs_and_depth_are_refused_before_they_are_expanded() -> None:
         "<functions>" + "<a>" * 50_000 + "</functions>",
     ):
         with processor_limit(), pytest.raises(UnreadableCalls):
-            xml_calls.parse_concise(text)
+            bfcl_xml_calls.parse_concise(text)
     deep = "<a>" * 50_000 + "</a>" * 50_000
     with processor_limit():
-        assert xml_calls.parse_concise(f"<functions>{deep}</functions>") == []
+        assert bfcl_xml_calls.parse_concise(f"<functions>{deep}</functions>") == []
