@@ -18,7 +18,7 @@ import pytest
 import toolmark
 from toolmark.agents.agent import FormattedControl
 from toolmark.agents.phased_model import PhasedModel
-from toolmark.core.canary import GuardedModel
+from toolmark.core.canary import RequestGuard
 from toolmark.core.environment import (
     DelegatingEnvironment,
     DelegatingFactory,
@@ -35,7 +35,7 @@ from toolmark.environments.recording_factory import RecordingFactory
 from toolmark.formats.prompt_format import PromptFormat
 from toolmark.models.request_policies import CachedModel, PacedModel, RetryingModel
 from toolmark.models.user_model import UserModel
-from toolmark.runs.episode_time_limit import TimeLimit, TrackedModel
+from toolmark.runs.episode_time_limit import EpisodeModel, TimeLimit
 from toolmark.suites.bfcl.category_environments import CategoryEnvironments
 from toolmark.suites.funcbench import mcp_environment
 from toolmark.suites.mfcl_speech.speech_environments import EnvironmentWithUser, SpeechEnvironments
@@ -166,11 +166,10 @@ def test_the_marks_cover_every_ability_and_differ_from_its_default(tmp_path: Pat
 MODEL_WRAPPERS: dict[type[DelegatingModel], Callable[[Model, Path], DelegatingModel]] = {
     CachedModel: lambda model, folder: CachedModel(model, folder, "id"),
     FormattedControl: lambda model, folder: FormattedControl(model, PromptFormat()),
-    GuardedModel: lambda model, folder: GuardedModel(model),
     PacedModel: lambda model, folder: PacedModel(model, 1),
     PhasedModel: lambda model, folder: PhasedModel(model),
     RetryingModel: lambda model, folder: RetryingModel(model, 1),
-    TrackedModel: lambda model, folder: TrackedModel(model, TimeLimit(None)),
+    EpisodeModel: lambda model, folder: EpisodeModel(model, TimeLimit(None), RequestGuard()),
     UserModel: lambda model, folder: UserModel(model, owns_model=True),
 }
 

@@ -302,8 +302,8 @@ def test_the_place_of_an_episode_is_where_its_line_stands(tmp_path: Path) -> Non
         assert json_codec.decode_record(line, Trajectory) == read
         assert (read.task, read.repeat) == (task, repeat)
     with RunWriter(found.path) as opened:
-        place = opened.episodes.append(Trajectory(task="sum-0", repeat=1))
-    assert place.offset == len(data)
+        opened.episodes.append(Trajectory(task="sum-0", repeat=1))
+    assert found.episodes.locations("trajectories")["sum-0", 1].offset == len(data)
 
 
 def test_states_of_set_up_tasks_are_freed_once_nobody_needs_them() -> None:

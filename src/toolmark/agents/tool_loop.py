@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from toolmark.agents.agent import Agent
 from toolmark.core.environment import Environment, SimulatedUser, read_final_state
-from toolmark.core.errors import StageContext
+from toolmark.core.errors import StageContext, mark_stage
 from toolmark.core.model import Model
 from toolmark.core.records import (
     Call,
@@ -38,6 +38,7 @@ ENDING_BY_STOP: dict[StopReason, Ending] = {
     "over_long": "over_long",
 }
 _UNSET_SAMPLING = Sampling()
+# an entered context costs as much as a call: the plain loop marks errors without one
 IN_ENVIRONMENT, _IN_USER = StageContext("environment"), StageContext("user")
 _EPISODE_ENDINGS = ("steps", "calls", "over_long")
 
@@ -77,8 +78,8 @@ async def run_tool_loop(
 
     Calls of one reply are executed in order, or at the same time if the environment's
     `max_parallel_calls` is more than 1. The results are in the order of the calls. A turn ends with
-    a reply without calls, or with any reply if the task's limit is `single_reply`. Reaching another limit
-    of the task, or a conversation too long for the model, ends the episode.
+    a reply without calls, or with any reply if the task's limit is `single_reply`. Reaching another
+    limit of the task, or a conversation too long for the model, ends the episode.
 
     If the environment's tools have changed, they are read again before the next reply. If it has a
     `user`, the user receives a reply without calls first. If the user answers, the turn continues,
@@ -87,9 +88,12 @@ async def run_tool_loop(
     `steps` is filled during the run, so that the caller has them when an EndpointError or
     ToolEnvironmentError is raised.
     """
-    with IN_ENVIRONMENT:
+    try:
         environment_tools = await environment.tools()
         task = await apply_opening(task, environment)
+    except Exception as error:
+        mark_stage(error, "environment")
+        raise
     conversation = _Conversation(
         task, tool_format, environment_tools, [] if steps is None else steps
     )
@@ -103,8 +107,11 @@ async def run_tool_loop(
         if ending in _EPISODE_ENDINGS:
             break
     last = conversation.steps[-1] if conversation.steps else None
-    with IN_ENVIRONMENT:
+    try:
         state = await read_final_state(environment)
+    except Exception as error:
+        mark_stage(error, "environment")
+        raise
     return Trajectory(
         task=task.id,
         repeat=repeat,
@@ -218,13 +225,16 @@ async def _run_turn(
         allowed = calls if conversation.calls_left is None else calls[: conversation.calls_left]
         results: tuple[Result, ...] = ()
         if allowed:
-            with IN_ENVIRONMENT:
+            try:
                 if conversation.max_parallel > 1 and len(allowed) > 1:
                     results = await execute_parallel(
                         environment, allowed, conversation.max_parallel
                     )
                 else:
                     results = tuple([await environment.call(call) for call in allowed])
+            except Exception as error:
+                mark_stage(error, "environment")
+                raise
         conversation.steps.append(
             Step(
                 reply=reply,

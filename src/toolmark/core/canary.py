@@ -10,14 +10,11 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from collections.abc import Coroutine, Iterable
-from typing import Any
 
 import msgspec
 
 from toolmark.core.errors import SandboxError
-from toolmark.core.model import DelegatingModel, Model
-from toolmark.core.records import Message, Reply, Request, Task, Text, Tool
+from toolmark.core.records import Message, Request, Task, Text, Tool
 
 CANARY_FIELD = "canary"  # the field of a stored task for its mark
 _PREFIX = "toolmark-canary-"
@@ -43,24 +40,23 @@ def contains_canary(text: str) -> bool:
     )
 
 
-class GuardedModel(DelegatingModel):
-    """A model that raises SandboxError for a request that contains a mark.
+class RequestGuard:
+    """Raises SandboxError for a request of an episode that contains a mark.
 
-    It serves one episode: messages and tools that were checked before are not checked again.
-    Neither are `trusted_tools`, which no server described.
+    Messages and tools that were checked before are not checked again. Neither are `trusted_tools`,
+    which no server described.
     """
 
-    def __init__(self, model: Model, trusted_tools: tuple[Tool, ...] = ()) -> None:
-        super().__init__(model)
+    def __init__(self, trusted_tools: tuple[Tool, ...] = ()) -> None:
         self._trusted_tools = trusted_tools
         self._checked_messages: tuple[Message, ...] = ()
 
-    def __call__(self, request: Request, /) -> Coroutine[Any, Any, Reply]:
-        """Check the request, and return the inner model's reply."""
+    def check(self, request: Request) -> None:
+        """Raise SandboxError where the request contains a mark."""
         messages, tools, checked = request.messages, request.tools, self._checked_messages
         n = len(checked)
         new_messages = messages[n:] if messages[:n] == checked else messages
-        if _messages_contain_canary(new_messages) or (
+        if any(map(_message_contains_canary, new_messages)) or (
             tools is not self._trusted_tools and _tools_contain_canary(tools)
         ):
             raise SandboxError(
@@ -68,19 +64,17 @@ class GuardedModel(DelegatingModel):
                 "model is asked; where a tool showed it, its server can read run folders or sets"
             )
         self._checked_messages, self._trusted_tools = messages, tools
-        return self.model(request)
 
 
-def _messages_contain_canary(messages: Iterable[Message]) -> bool:
-    for message in messages:
-        for part in message.parts:
-            if isinstance(part, Text) and _PREFIX in part.text and contains_canary(part.text):
-                return True
-        for call in message.calls:
-            if _PREFIX in call.arguments and contains_canary(call.arguments):
-                return True
-            if _PREFIX in call.name and contains_canary(call.name):
-                return True
+def _message_contains_canary(message: Message) -> bool:
+    for part in message.parts:
+        if isinstance(part, Text) and _PREFIX in part.text and contains_canary(part.text):
+            return True
+    for call in message.calls:
+        if _PREFIX in call.arguments and contains_canary(call.arguments):
+            return True
+        if _PREFIX in call.name and contains_canary(call.name):
+            return True
     return False
 
 

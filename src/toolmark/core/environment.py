@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -78,7 +77,9 @@ class Environment:
 async def read_final_state(environment: Environment) -> Any:
     """Return the final state of an environment, whether or not its `final_state` is async."""
     state = environment.final_state()
-    return await state if inspect.isawaitable(state) else state
+    if state is None or not isinstance(state, Awaitable):
+        return state
+    return await state
 
 
 class EnvironmentFactory:

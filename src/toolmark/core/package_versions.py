@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from functools import cache
 from importlib import metadata
 
 TRACKED_PACKAGES = ("toolmark", "mcp", "msgspec", "numpy", "pyreqwest", "scipy", "uvloop")
@@ -12,9 +13,12 @@ TRACKED_PACKAGES = ("toolmark", "mcp", "msgspec", "numpy", "pyreqwest", "scipy",
 def installed_versions(packages: Sequence[str] = TRACKED_PACKAGES) -> dict[str, str]:
     """Return the versions by name; a package that is not installed is marked as such."""
     versions = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in packages:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions
+    return versions | {package: _package_version(package) for package in packages}
+
+
+@cache  # reading takes as long as some twenty requests
+def _package_version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from toolmark.core import canary
+from toolmark.core.canary import RequestGuard
 from toolmark.core.environment import EnvironmentFactory, check_environment
 from toolmark.core.errors import EndpointError, ToolEnvironmentError, ToolmarkError, failure_of
 from toolmark.core.failure import ENDPOINT_KINDS, Failure, Stage
 from toolmark.core.model import Control, Model, adapt_function
 from toolmark.core.records import Sampling, Step, Task, ToolFormat, Trajectory
-from toolmark.runs.episode_time_limit import EpisodeTimeout, TimeLimit, TrackedModel
+from toolmark.runs.episode_time_limit import EpisodeModel, EpisodeTimeout, TimeLimit
 from toolmark.runs.suite import Suite
 
 
@@ -63,7 +63,7 @@ async def play_episode(
         if isinstance(model, Control):
             bound = adapt_function(model.bind(task, episode.repeat))
             model = setting.suite.defaults.agent.adapt_control(bound, tool_format)
-        guarded_model = canary.GuardedModel(TrackedModel(model, limit), task.tools)
+        episode_model = EpisodeModel(model, limit, RequestGuard(task.tools))
         async with (
             limit,
             setting.environment_factory.open_environment(task, setup_states or {}) as environment,
@@ -72,7 +72,7 @@ async def play_episode(
             episode.stage = "agent"
             trajectory = await setting.suite.defaults.agent(
                 task,
-                guarded_model,
+                episode_model,
                 tool_format,
                 environment,
                 setting.sampling,

@@ -115,8 +115,8 @@ class EpisodeRecords:
         for kind in (TRAJECTORIES, ATTEMPTS):
             self._appenders[kind] = RecordAppender(self.path(kind), buffer_bytes=buffer_bytes)
 
-    def append(self, record: Trajectory | Attempt | Score) -> RecordLocation:
-        """Write one record and return its location. Raises DataError when the disk is full.
+    def append(self, record: Trajectory | Attempt | Score) -> None:
+        """Write one record. Raises DataError when the disk is full.
 
         A written trajectory or attempt survives the end of the process; a score may wait in memory.
         """
@@ -127,7 +127,7 @@ class EpisodeRecords:
                 self.path(SCORES), buffer_bytes=BUFFER_BYTES
             )
         assert lines is not None  # open_to_append opened it
-        return lines.append(record)
+        lines.append(record)
 
     def flush(self) -> None:
         """Write what is buffered in memory. Raises DataError when the disk is full."""

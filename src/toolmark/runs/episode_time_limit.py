@@ -6,6 +6,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from types import TracebackType
 
+from toolmark.core.canary import RequestGuard
 from toolmark.core.errors import ToolmarkError, mark_stage
 from toolmark.core.failure import Kind, Stage
 from toolmark.core.model import DelegatingModel, Model
@@ -36,14 +37,15 @@ class TimeLimit:
     def __init__(self, limit_s: float | None) -> None:
         self.limit_s = limit_s
         self.stage: Stage = "environment"
-        self._stack = AsyncExitStack()
+        self._stack: AsyncExitStack | None = None
         self._deadline: asyncio.Timeout | None = None
 
     async def __aenter__(self) -> TimeLimit:
         """Start the time limit."""
         if self.limit_s is not None:
-            await self._stack.enter_async_context(asyncio.timeout(self.limit_s + CLEANUP_LIMIT_S))
-            self._deadline = await self._stack.enter_async_context(asyncio.timeout(self.limit_s))
+            self._stack = stack = AsyncExitStack()
+            await stack.enter_async_context(asyncio.timeout(self.limit_s + CLEANUP_LIMIT_S))
+            self._deadline = await stack.enter_async_context(asyncio.timeout(self.limit_s))
         return self
 
     async def __aexit__(
@@ -53,7 +55,7 @@ class TimeLimit:
         trace: TracebackType | None,
     ) -> None:
         """Raise EpisodeTimeout where the time was over before the body was done."""
-        if self.limit_s is None or self._deadline is None:
+        if self.limit_s is None or self._stack is None or self._deadline is None:
             return
         # None: cancelled, it ended as if done
         has_ended = kind is None or issubclass(kind, Exception)
@@ -65,15 +67,21 @@ class TimeLimit:
             raise EpisodeTimeout(self.limit_s, self.stage) from None
 
 
-class TrackedModel(DelegatingModel):
-    """A model that shows a time limit when it is waited for; its errors are marked as its own."""
+class EpisodeModel(DelegatingModel):
+    """The model of one episode.
 
-    def __init__(self, model: Model, limit: TimeLimit) -> None:
+    It shows the time limit when it is waited for, and its errors are marked as its own. The guard
+    sees each request first.
+    """
+
+    def __init__(self, model: Model, limit: TimeLimit, guard: RequestGuard) -> None:
         super().__init__(model)
         self._limit = limit
+        self._guard = guard
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Return the inner model's reply; meanwhile the stage of the time limit is `model`."""
+        """Return the inner model's reply. Raises SandboxError where the guard does."""
+        self._guard.check(request)
         self._limit.stage = "model"
         try:
             reply = await self.model(request)

@@ -146,17 +146,15 @@ class RecordAppender:
             self._size += os.pwrite(self._descriptor, tail + b"\n", self._size)
         os.ftruncate(self._descriptor, self._size)
 
-    def append(self, record: Any) -> RecordLocation:
-        """Write one record and return its location. Raises DataError when the disk is full."""
+    def append(self, record: Any) -> None:
+        """Write one record. Raises DataError when the disk is full."""
         line = json_codec.encode_record(record) + b"\n"
-        location = RecordLocation(self._size + len(self._buffer), len(line))
         if not self.buffer_bytes:
             self._write(line)
-            return location
+            return
         self._buffer += line
         if len(self._buffer) >= self.buffer_bytes:
             self.flush()
-        return location
 
     def flush(self) -> None:
         """Write what is buffered. Raises DataError when the disk is full."""

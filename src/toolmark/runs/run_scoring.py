@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from msgspec import structs
 
 from toolmark.core.errors import failure_of, suggest_names
 from toolmark.core.failure import NEVER_FITS, Failure
@@ -33,25 +32,27 @@ def score_episode(
     A grading rule other than the headline may be left out: the episode then does not count in it.
     Where a failure is given the episode counts as not run, and the scorer is not called.
     """
-    if failure is not None:
-        return _empty_score(task, trajectory.repeat, failure)
     verdicts: dict[str, Verdict] = {}
-    try:
-        found = scorer.score(task, trajectory)
-        _check_rule_names(found, scorer.rules)
-        verdicts = {name: check_verdict(found[name]) for name in scorer.rules if name in found}
-    except Exception as error:  # a bug of ours must not end a long run, nor count against the model
-        failure = failure_of(error, "scorer")
-    return structs.replace(_empty_score(task, trajectory.repeat, failure), verdicts=verdicts)
+    if failure is None:
+        try:
+            found = scorer.score(task, trajectory)
+            _check_rule_names(found, scorer.rules)
+            verdicts = {name: check_verdict(found[name]) for name in scorer.rules if name in found}
+        except Exception as error:  # a scorer's bug must not end a run, nor count against the model
+            failure = failure_of(error, "scorer")
+    return _make_score(task, trajectory.repeat, verdicts, failure)
 
 
-def _empty_score(task: Task, repeat: int, failure: Failure | None) -> Score:
+def _make_score(
+    task: Task, repeat: int, verdicts: dict[str, Verdict], failure: Failure | None
+) -> Score:
     return Score(
         task=task.id,
         item=task.item or task.id,
         repeat=repeat,
         category=task.category,
         axes=task.axes,
+        verdicts=verdicts,
         failure=failure,
     )
 

@@ -102,8 +102,8 @@ class ColumnsBuilder:
         label = next((x for x in verdict.labels if x.primary), None) if verdict else None
         cells = (score.task, score.item, score.category, label.cause if label else "",
                  label.suite_cause if label else "")  # fmt: skip
-        for name, cell in zip(_TEXT_COLUMNS, cells, strict=True):
-            self._texts[name].append(intern(cell, cell))
+        for texts, cell in zip(self._texts.values(), cells, strict=True):
+            texts.append(intern(cell, cell))
         self._repeats.append(score.repeat)
         self._correct.append(verdict is not None and verdict.outcome == "correct")
         self._values.append(verdict.value if verdict else math.nan)

@@ -38,6 +38,7 @@ from toolmark.environments.mcp import (
     server_config,
     server_launch,
 )
+from toolmark.runs.episode_time_limit import EpisodeModel, TimeLimit
 from toolmark.suites import suite_registry
 
 ATTACKS = {"forks": FORKS, "file": FILE, "loop": LOOP}
@@ -203,7 +204,7 @@ def test_only_a_whole_canary_counts() -> None:
     async def model(request: Request, /) -> Reply:
         return Reply(text="answered")
 
-    guarded = canary.GuardedModel(adapt_function(model))
+    guarded = EpisodeModel(adapt_function(model), TimeLimit(None), canary.RequestGuard())
     assert asyncio.run(guarded(asked(changed))).text == "answered"
     told = Call(name="f", arguments=json.dumps({"text": mark}))
     odd = Tool(name="f", description=mark, parameters={"default": 10**30})
