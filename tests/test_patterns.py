@@ -16,11 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests import pattern_scaling
 
 from toolmark.agents import executor
 from toolmark.core import brackets, json_codec, secrets
+from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.records import Reply, Result, Text, Tool
 from toolmark.environments import html_conversion
 from toolmark.formats import executor_json
@@ -89,7 +91,8 @@ OWN = {
     "environments/search_providers.py": "regions on the command line",
 }
 FOREIGN = (
-    "agents/", "baselines/", "core/brackets.py", "core/canary.py", "core/json_codec.py", "formats/",
+    "agents/", "baselines/", "core/brackets.py", "core/canary.py", "core/decode_errors.py",
+    "core/json_codec.py", "formats/",
     "models/",
     "core/secrets.py", "reports/", "runs/data_card.py", "runs/run_store.py", "scoring/",
     "statistics/metric_formulas.py",
@@ -272,6 +275,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "final answer": final_answer.parse_final_message,
     "answer, tidied": final_answer.canonical_answer,
     "claims": lambda text: answer_checking.check_answer(text, ["1.5", "aa"], ["b"]),
+    "a decode error": lambda text: describe_decode_error(msgspec.ValidationError(text)),
     "a judge's mark": lambda text: judge_questions.parse_score(Reply(text=text), 10.0),
     "a judge's marks": lambda text: judge_questions.parse_step_scores(Reply(text=text), 3, 10.0),
     "a tool's failure": lambda text: call_outcomes.is_error_result(Result(parts=(Text(text),))),

@@ -87,7 +87,7 @@ def test_a_draft_is_begun_from_pictures(source: Path, toolmark: Command) -> None
         (["tune", "mfcl-vision", "-o", "x", "--edits", "crop"], "name the panel"),
         (["tune", "mfcl-vision", "-o", "x", "-m", "control/null", "--edits", "crp"], "mean: crop"),
         (["tune", "mfcl-vision", "-o", "x", "-m", "a", "-m", "a"], "one voice"),
-        (["tune", "mfcl-vision", "-o", "x", "-m", "control/nil"], "mean: null"),
+        (["tune", "mfcl-vision", "-o", "x", "-m", "control/nil"], "known: null"),
         (
             ["tune", "mfcl-vision", "-o", "x", "-m", "control/null", "-T", "variations=gray"],
             "leave the parameter out",

@@ -24,6 +24,7 @@ from toolmark.scoring import (
 )
 
 ENDLESS = {"nan": nan, "inf": inf, "-inf": -inf}
+OUR_NAMES = {"n_kept": "n_inside"}  # what the vectors call a number, and what we call it
 SPELT = {"None": None, "True (bool, accepted as 1)": True, "np.int64(2)": np.int64(2), "[0]": [0]}
 
 
@@ -42,7 +43,7 @@ def meet(found: Any, wanted: Any, where: str, tolerance: float = 1e-9) -> None:
     match wanted:
         case dict():
             for name, value in wanted.items():
-                meet(found[name], value, f"{where}.{name}", tolerance)
+                meet(found[OUR_NAMES.get(name, name)], value, f"{where}.{name}", tolerance)
         case list():
             assert list(found) == wanted, where
         case _:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-_PLACE = re.compile(r" - at (?:`key` in )?`\$(.*)`$", re.DOTALL)
+_PLACE_MARK = " - at "  # msgspec ends a message with it and the place in backticks
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _PHRASES = (
     ("Object contains unknown field ", "unknown field "),
@@ -33,8 +33,8 @@ def describe_decode_error(error: Exception, value: Any = None, *, where: str = "
     """
     if not isinstance(error, msgspec.DecodeError):
         return str(error)
-    place = field_path(error)
-    text = _PLACE.sub("", str(error)).replace("`", "")
+    text, place = _split_message(error)
+    text = text.replace("`", "")
     for phrase, plain in _PHRASES:
         if text.startswith(phrase):
             text = plain + text.removeprefix(phrase)
@@ -48,8 +48,17 @@ def describe_decode_error(error: Exception, value: Any = None, *, where: str = "
 
 def field_path(error: Exception) -> str:
     """Return the place of an error in what was decoded: ".steps[2].name", "" for the whole."""
-    place = _PLACE.search(str(error))
-    return place[1] if place else ""
+    return _split_message(error)[1]
+
+
+def _split_message(error: Exception) -> tuple[str, str]:
+    """Return the message of msgspec without its place, and the place, "" for the whole."""
+    message = str(error)
+    text, mark, place = message.rpartition(_PLACE_MARK)
+    place = place.removeprefix("`key` in ")
+    if not mark or not (place.startswith("`$") and place.endswith("`")):
+        return message, ""
+    return text, place[2:-1]
 
 
 def _value_at(value: Any, place: str) -> Any:

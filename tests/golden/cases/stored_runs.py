@@ -29,6 +29,7 @@ from toolmark.runs import (
 from toolmark.runs.episode_records import EpisodeRecords
 from toolmark.runs.record_files import RecordLocation
 from toolmark.runs.run_store import Run
+from toolmark.runs.suite import EnvironmentSource, Scorer, Suite
 
 SMALL = {"core": 3, "depth": 2, "connected": 2, "graphs": 4, "seed": 5}
 MODEL = "control/faulty?class=incorrect&rate=0.6"
@@ -341,7 +342,7 @@ def _signs() -> dict[str, Any]:
     own: dict[str, dict[str, Any]] = {
         "": {}, "another process": {"process_started": "1"}, "no birth": {"process_started": ""},
         "no process": {"pid": 2**22 + 1}, "ended": {"state": "finished"},
-        "old": {"at": "2000-01-01T00:00:00+00:00"},
+        "old": {"time": "2000-01-01T00:00:00+00:00"},
     }  # fmt: skip
     for name, given in own.items():
         sign: dict[str, Any] = {
@@ -349,7 +350,7 @@ def _signs() -> dict[str, Any]:
             "system": here,
             "pid": os.getpid(),
             "process_started": run_lifecycle._process_start(os.getpid()),
-            "at": "soon",
+            "time": "soon",
         } | given
         found[f"own {name}"] = run_lifecycle.is_alive(run_lifecycle.Heartbeat(**sign))
     return found
@@ -431,11 +432,19 @@ def _tasks() -> list[Task]:
     return tasks
 
 
-class _Suite:
-    """As much of a suite as selection looks at."""
+def _suite() -> Suite:
+    """Return a suite of the caller's, of which only the tasks matter here."""
 
-    name = "x"
-    tasks = _tasks()
+    def never(*given: Any) -> Any:
+        raise AssertionError("selection opens and scores nothing")
+
+    return Suite(
+        name="x",
+        tasks=_tasks(),
+        environment=EnvironmentSource(open=never),
+        scorer=Scorer(rules=("official",), score=never, metrics=never),
+        tool_formats={},
+    )
 
 
 def _selection() -> dict[str, Any]:
@@ -449,7 +458,7 @@ def _selection() -> dict[str, Any]:
         "sample and id": {"sample": 2, "ids": ("t1",)},
     }  # fmt: skip
     found: dict[str, Any] = {}
-    suite: Any = _Suite()
+    suite = _suite()
     for name, given in cases.items():
         asked = run_plan.Plan(suite="x", model="m", tool_format="d", **given)
         for seed in (0, 7):
