@@ -81,6 +81,7 @@ OWN = {
     "suites/mfcl_speech/reversed_meaning.py": "texts of tasks",
     "suites/mfcl_vision/": "tasks that the package makes, but for answers and pages",
     "suites/multinet/": "published data of pinned digests, but for replies",
+    "cli/wrong_command_lines.py": "messages on the command line",
     "core/svg.py": "one class of characters",
     "environments/mcp/server_config.py": "the user's own configuration",
     "environments/mcp/server_launch.py": "the user's own configuration",
