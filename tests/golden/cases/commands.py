@@ -149,7 +149,8 @@ def _other_suites(folder: Path) -> dict[str, Any]:
 
 def _run_of(folder: Path, logs: str, part: str) -> Path:
     """Return the oldest run folder whose name holds a part."""
-    return next(path for path in sorted((folder / logs).iterdir()) if part in path.name)
+    found = [path for path in (folder / logs).iterdir() if part in path.name]
+    return min(found, key=lambda path: json.loads((path / "run.json").read_text())["created"])
 
 
 def _stored(folder: Path) -> dict[str, Any]:
@@ -262,7 +263,7 @@ def _usage(folder: Path) -> dict[str, Any]:
         "test": ("run", "funcbench", "-m", "control/orcl"),
         "fault": ("run", "funcbench", "-m", "control/faulty?class=incorect"),
         "rate": ("run", "funcbench", "-m", "control/faulty?class=incorrect&rate=2"),
-        "no class": ("run", "funcbench", "-m", "control/faulty"),
+        "no class": ("run", "funcbench", "-m", "control/faulty", "--seed", "5"),
         "knob": ("run", "funcbench", "-m", "control/null", "-T", "cor=3"),
         "knob without value": ("run", "funcbench", "-m", "control/null", "-T", "core"),
         "parameter twice": (
