@@ -25,6 +25,7 @@ from toolmark.core.records import Reply, Result, Text, Tool
 from toolmark.environments import html_conversion
 from toolmark.formats import executor_json
 from toolmark.formats.parse import (
+    bfcl_json_calls,
     bfcl_xml_calls,
     java_calls,
     javascript_calls,
@@ -32,7 +33,6 @@ from toolmark.formats.parse import (
     reply_parser,
     rough_call_parser,
 )
-from toolmark.formats.parse import json_calls as json_calls
 from toolmark.formats.parse.reply_parser import CallForm
 from toolmark.language import word_likeness
 from toolmark.models.secret_mask import SecretMask
@@ -231,8 +231,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "stages": executor_json.parse_calls,
     "Java by brackets": java_calls.parse_roughly,
     "JavaScript by brackets": javascript_calls.parse_roughly,
-    "JSON calls": json_calls.parse_calls,
-    "JSON calls, whole": json_calls.parse_complete_calls,
+    "JSON calls": bfcl_json_calls.parse_calls,
+    "JSON calls, whole": bfcl_json_calls.parse_complete_calls,
     "Python calls": python_calls.parse_calls,
     "Python calls, whole": python_calls.parse_written_calls,
     **_forms(),

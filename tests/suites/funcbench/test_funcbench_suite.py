@@ -114,7 +114,7 @@ def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
     (task,) = tm.load("funcbench", graphs=1, seed=0)
     assert task.limits.calls == 20
     assert task.limits.steps == 21
-    (free,) = tm.load("funcbench", graphs=1, seed=0, cap=False)
+    (free,) = tm.load("funcbench", graphs=1, seed=0, limit_calls=False)
     assert free.limits.calls is None
 
 

@@ -162,7 +162,7 @@ GOLDEN: dict[str, tuple[dict[str, Any], int]] = {
     "effort": ({"preset": "effort", "seed": 3}, 20),
     "narrow": (
         {"core": 12, "depth": 4, "disconnected": 9, "max_inputs": 3, "root_inputs": 2, "types": 5,
-         "known_distractor_inputs": False, "cap": False, "graphs": 5, "seed": 4},
+         "known_distractor_inputs": False, "limit_calls": False, "graphs": 5, "seed": 4},
         5,
     ),
     "large": ({"core": 1500, "depth": 9, "connected": 40, "disconnected": 300, "graphs": 1,
