@@ -285,8 +285,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "keys by look": secrets.mask_model_spec,
     "keys in a text": lambda text: list(secrets.secrets_in_text(text)),
 }
-"""Java and JavaScript by grammar are not here: `dialects.parse.grammar` bounds their processor
-time, as their grammars recover from errors in more than linear time."""
+"""Java and JavaScript by grammar are not here: `formats.parse.pinned_grammars` bounds their
+processor time, as their grammars recover from errors in more than linear time."""
 
 PUMPS = (
     "(", "[", "{", "<", '"', "'", "\\", '\\"', "a", "a.", "a(", "a=", "1", "1,", " ", "\n", "-",

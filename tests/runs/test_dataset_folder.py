@@ -511,9 +511,11 @@ def test_the_command_in_the_card_makes_the_set_again(tmp_path: Path) -> None:
     told = (tmp_path / "made" / "README.md").read_text()
     line = next(line for line in told.splitlines() if line.startswith("toolmark make "))
     words = shlex.split(line, comments=True)
-    knobs = dict(word.split("=", 1) for flag, word in itertools.pairwise(words) if flag == "-T")
-    assert knobs["limit_calls"] == "false" and knobs["transport"] == ""
-    again = tm.load(words[2], **knobs, seed=int(words[words.index("--seed") + 1]))
+    parameters = dict(
+        word.split("=", 1) for flag, word in itertools.pairwise(words) if flag == "-T"
+    )
+    assert parameters["limit_calls"] == "false" and parameters["transport"] == ""
+    again = tm.load(words[2], **parameters, seed=int(words[words.index("--seed") + 1]))
     assert list(again) == list(suite)
 
 

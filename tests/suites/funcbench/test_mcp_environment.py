@@ -127,10 +127,10 @@ def test_a_run_over_mcp_scores_reports_and_pairs_with_one_in_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    knobs = {"core": 5, "depth": 2, "graphs": 4, "seed": 9}
-    near = api.run(api.load("funcbench", **knobs), "control/oracle", log_dir=tmp_path)
+    parameters = {"core": 5, "depth": 2, "graphs": 4, "seed": 9}
+    near = api.run(api.load("funcbench", **parameters), "control/oracle", log_dir=tmp_path)
     far = api.run(
-        api.load("funcbench", transport="mcp", **knobs), "control/oracle", log_dir=tmp_path
+        api.load("funcbench", transport="mcp", **parameters), "control/oracle", log_dir=tmp_path
     )
     by_task = {x.task: x for x in near.trajectories()}
     assert {x.task: x for x in far.trajectories()} == by_task

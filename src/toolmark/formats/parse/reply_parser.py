@@ -1,4 +1,7 @@
-"""The calls of a reply, in each form in which they can be requested."""
+"""The calls of a reply, in each form in which they can be requested.
+
+This is BFCL's official decoding, including its errors (`bfcl_json_calls`, `bfcl_xml_calls`).
+"""
 
 from __future__ import annotations
 
