@@ -24,9 +24,9 @@ ROUNDS = 5
 BOUND = 3.0
 
 
-def make(knobs: GraphSize, number: int) -> Task:
+def make(parameters: GraphSize, number: int) -> Task:
     """Make one task."""
-    return next(make_tasks(knobs, number, (Variant(),), 0))
+    return next(make_tasks(parameters, number, (Variant(),), 0))
 
 
 def best(work: Callable[[int], object]) -> float:
@@ -41,11 +41,13 @@ def best(work: Callable[[int], object]) -> float:
 
 def rate() -> None:
     """Print tasks per second at the largest setting of the main experiment."""
-    knobs = GraphSize(core=20, depth=10, connected=20, disconnected=20)
+    parameters = GraphSize(core=20, depth=10, connected=20, disconnected=20)
     batch = 200
-    made = best(lambda at: [make(knobs, at * batch + n) for n in range(batch)])
+    made = best(lambda at: [make(parameters, at * batch + n) for n in range(batch)])
     written = best(
-        lambda at: [json_codec.encode_record(make(knobs, at * batch + n)) for n in range(batch)]
+        lambda at: [
+            json_codec.encode_record(make(parameters, at * batch + n)) for n in range(batch)
+        ]
     )
     print(f"core 20, depth 10, 40 irrelevant: {batch / made:,.0f} tasks/s")
     print(f"  the same, written as JSON:      {batch / written:,.0f} tasks/s")
@@ -57,8 +59,8 @@ def curve() -> float:
     print("\nnodes      us/node")
     for nodes in SIZES:
         core, rest = nodes // 2, nodes // 4
-        knobs = GraphSize(core=core, depth=10, connected=rest, disconnected=rest)
-        cost_us = 1e6 * best(partial(make, knobs)) / nodes
+        parameters = GraphSize(core=core, depth=10, connected=rest, disconnected=rest)
+        cost_us = 1e6 * best(partial(make, parameters)) / nodes
         costs.append(cost_us)
         print(f"{nodes:<9,}  {cost_us:.1f}")
     spread = max(costs) / min(costs)

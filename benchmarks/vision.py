@@ -31,11 +31,11 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
 
 def run(n: int) -> float:
     """Make n items, print what they took, and return what ITEMS would take in seconds."""
-    knobs, n_bytes = GenerationParameters(), 0
+    parameters, n_bytes = GenerationParameters(), 0
     spent: dict[str, float] = dict.fromkeys(("drawn", *picture_variations.TABLE_2_VARIATIONS), 0.0)
-    _, world_s = timed(partial(item_generator.world_setup, 0, knobs.distractors))
+    _, world_s = timed(partial(item_generator.world_setup, 0, parameters.distractors))
     for number in range(n):
-        item, spent_s = timed(partial(item_generator.generate_item, 0, number, knobs))
+        item, spent_s = timed(partial(item_generator.generate_item, 0, number, parameters))
         spent["drawn"] += spent_s
         for name in picture_variations.TABLE_2_VARIATIONS:
             shown, spent_s = timed(partial(item_generator.render_item, item, name))

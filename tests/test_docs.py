@@ -1,4 +1,4 @@
-"""What README and docs tell to type exists: commands, flags, suites, knobs with their values."""
+"""What README and docs tell to type exists: commands, flags, suites, parameters and values."""
 
 from __future__ import annotations
 
@@ -88,22 +88,24 @@ def _words(command: str, first: str, given: dict[str, list[str]]) -> Iterator[st
             yield f"suite {first}"
         return
     for told in given.get("parameters", ()):
-        yield from _knob(first, *told.partition("=")[::2])
+        yield from _parameter(first, *told.partition("=")[::2])
     for model in given.get("model", ()):
         yield from _model(first, model)
 
 
-def _knob(suite: str, knob: str, value: str) -> Iterator[str]:
+def _parameter(suite: str, parameter: str, value: str) -> Iterator[str]:
     if ANY.fullmatch(value) and value.upper() == value and not value.isdigit():
         value = ""  # a folder, a file: any text
     known = {each.name for each in suite_registry.list_parameters(suite)}
     try:
-        if knob in known and value:
-            suite_registry.convert_known_parameters(suite, {knob: value})
+        if parameter in known and value:
+            suite_registry.convert_known_parameters(suite, {parameter: value})
     except UsageError as error:
         yield f"{suite}: {error}"
-    if knob not in known or (knob in LEVELS and not set(value.split(",")) <= LEVELS[knob]):
-        yield f"{suite}: -T {knob}={value}"
+    if parameter not in known or (
+        parameter in LEVELS and not set(value.split(",")) <= LEVELS[parameter]
+    ):
+        yield f"{suite}: -T {parameter}={value}"
 
 
 def _model(suite: str, model: str) -> Iterator[str]:

@@ -27,6 +27,7 @@ from toolmark.core.records import Reply, Result, Text, Tool
 from toolmark.environments import html_conversion
 from toolmark.formats import executor_json
 from toolmark.formats.parse import (
+    bfcl_json_calls,
     bfcl_xml_calls,
     java_calls,
     javascript_calls,
@@ -34,7 +35,6 @@ from toolmark.formats.parse import (
     reply_parser,
     rough_call_parser,
 )
-from toolmark.formats.parse import json_calls as json_calls
 from toolmark.formats.parse.reply_parser import CallForm
 from toolmark.language import word_likeness
 from toolmark.models.secret_mask import SecretMask
@@ -235,8 +235,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "stages": executor_json.parse_calls,
     "Java by brackets": java_calls.parse_roughly,
     "JavaScript by brackets": javascript_calls.parse_roughly,
-    "JSON calls": json_calls.parse_calls,
-    "JSON calls, whole": json_calls.parse_complete_calls,
+    "JSON calls": bfcl_json_calls.parse_calls,
+    "JSON calls, whole": bfcl_json_calls.parse_complete_calls,
     "Python calls": python_calls.parse_calls,
     "Python calls, whole": python_calls.parse_written_calls,
     **_forms(),
@@ -290,8 +290,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "keys by look": secrets.mask_model_spec,
     "keys in a text": lambda text: list(secrets.secrets_in_text(text)),
 }
-"""Java and JavaScript by grammar are not here: `dialects.parse.grammar` bounds their processor
-time, as their grammars recover from errors in more than linear time."""
+"""Java and JavaScript by grammar are not here: `formats.parse.pinned_grammars` bounds their
+processor time, as their grammars recover from errors in more than linear time."""
 
 PUMPS = (
     "(", "[", "{", "<", '"', "'", "\\", '\\"', "a", "a.", "a(", "a=", "1", "1,", " ", "\n", "-",

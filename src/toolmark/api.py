@@ -151,15 +151,15 @@ async def _run(
             path, plan, suite, make, is_new=is_new, watch=watch, command=command
         )
     try:
-        with _handle_refusal(path, is_new=is_new), RunWriter(path) as folder:
+        with _handle_refusal(path, is_new=is_new), RunWriter(path) as writer:
             if choice.accepts_edits:
-                folder.accept_edits(plan)
+                writer.accept_edits(plan)
             if has_missing_episodes and not is_new:
                 run_creation.remake_broken_tasks(
-                    folder, suite, plan, partial(run_preparation.finish_tasks, suite, watch=watch)
+                    writer, suite, plan, partial(run_preparation.finish_tasks, suite, watch=watch)
                 )
             n = settings.connection.max_connections
-            await _execute_run(folder, suite, player, n, supervision)
+            await _execute_run(writer, suite, player, n, supervision)
     finally:
         if player is not None:
             await player.close()
@@ -249,18 +249,18 @@ async def _prepare_model_and_run(
 
 
 async def _execute_run(
-    folder: RunWriter,
+    writer: RunWriter,
     suite: Suite,
     player: Model | None,
     max_connections: int,
     supervision: _Supervision,
 ) -> None:
     """Run the missing episodes with `player`, finish the run, and record its notes."""
-    plan = folder.run.info.plan
+    plan = writer.run.info.plan
     if not plan.tasks and suite.provenance.notes:
-        folder.update_info(notes={"data": suite.provenance.notes})
+        writer.update_info(notes={"data": suite.provenance.notes})
     await runner.execute_run(
-        folder,
+        writer,
         suite,
         player,
         suite.tool_formats[plan.tool_format],
@@ -268,7 +268,7 @@ async def _execute_run(
         **supervision._asdict(),
     )
     if player is not None:
-        folder.update_info(
+        writer.update_info(
             refused_settings=player.refused_settings, unsent_settings=player.unsent_settings
         )
 

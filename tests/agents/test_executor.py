@@ -410,11 +410,11 @@ def test_a_suite_names_its_agent_and_a_recording_replaces_the_environment(
                 tape = Cassette(tmp_path / "tape.jsonl")
                 yield RecordingFactory(live, tape, mode=mode, media=media)
 
-        dialects = {"executor": EXECUTOR_JSON_FORMAT}
+        tool_formats = {"executor": EXECUTOR_JSON_FORMAT}
         return dataclasses.replace(
             plain,
             environment=dataclasses.replace(plain.environment, open=site),
-            tool_formats=dialects,
+            tool_formats=tool_formats,
             defaults=dataclasses.replace(plain.defaults, agent=Executor()),
         )
 

@@ -553,11 +553,13 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
     assert f"next: {user_modules.install_command('m3')}" in said(
         "run", "m3-local", "-m", "control/null"
     )
-    for name in ("m3", "m3-local"):  # so are its knobs, and what to install
+    for name in ("m3", "m3-local"):  # so are its parameters, and what to install
         shown = said("list", name)
         assert f"needs: {user_modules.install_command('m3')}" in shown
-        for knob in suite_registry.list_parameters(name):
-            assert f"-T {knob.name}=" in shown and knob.description in " ".join(shown.split())
+        for parameter in suite_registry.list_parameters(name):
+            assert f"-T {parameter.name}=" in shown and parameter.description in " ".join(
+                shown.split()
+            )
 
 
 SOUND = ("soundfile", "soxr", "pyroomacoustics", "pystoi", "pocketsphinx", "espeakng_loader")

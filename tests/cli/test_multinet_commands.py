@@ -51,10 +51,10 @@ def test_a_baseline_that_a_suite_has_not_is_refused_before_data_are_read(
 
 
 def test_a_stand_in_is_announced_once_and_a_set_not_by_another() -> None:
-    knobs = ("-T", "items=3", "--seed", "7")
-    done = said("run", "multinet-piqa", "-m", "baseline/majority", *knobs)
+    parameters = ("-T", "items=3", "--seed", "7")
+    done = said("run", "multinet-piqa", "-m", "baseline/majority", *parameters)
     assert done.exit_code == 0 and done.output.count("SYNTHETIC rows") == 1
-    assert said("make", "multinet-piqa", *knobs, "-o", "set").exit_code == 0
+    assert said("make", "multinet-piqa", *parameters, "-o", "set").exit_code == 0
     again = said("run", "multinet-piqa", "-m", "baseline/majority", "--tasks", "set")
     assert again.exit_code == 0 and "SYNTHETIC rows" not in again.output
 
@@ -69,8 +69,8 @@ def test_a_data_card_counts_many_groups_and_lists_few() -> None:
 
 
 def test_a_set_of_stand_ins_says_so_when_it_is_asked_and_scored() -> None:
-    knobs = ("-T", "items=3", "--seed", "7")
-    assert said("make", "multinet-piqa", *knobs, "-o", "set").exit_code == 0
+    parameters = ("-T", "items=3", "--seed", "7")
+    assert said("make", "multinet-piqa", *parameters, "-o", "set").exit_code == 0
     done = said("run", "multinet-piqa", "-m", "baseline/majority", "--tasks", "set/tasks.jsonl")
     assert done.exit_code == 0 and "SYNTHETIC: the rows are generated" in done.output
     (run,) = Path("runs").iterdir()
@@ -99,8 +99,10 @@ def test_a_preview_shows_the_first_row_in_both_forms_and_that_it_has_a_picture()
 
 
 def test_the_request_at_the_end_of_a_long_prompt_is_shown_and_all_of_it_by_all() -> None:
-    knobs = ("-T", "data=synthetic", "-T", "items=1", "--seed", "7", "-T", "mode=probs")
-    done = said("run", "multinet-overcooked", "-m", "baseline/uniform", *knobs, "-T", "history=40")
+    parameters = ("-T", "data=synthetic", "-T", "items=1", "--seed", "7", "-T", "mode=probs")
+    done = said(
+        "run", "multinet-overcooked", "-m", "baseline/uniform", *parameters, "-T", "history=40"
+    )
     assert done.exit_code == 0, done.output
     (run,) = Path("runs").iterdir()
     (task,) = (run / "tasks.jsonl").read_text().splitlines()

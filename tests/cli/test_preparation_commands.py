@@ -21,13 +21,17 @@ def test_the_list_names_every_suite_once(toolmark: Command) -> None:
 def test_what_is_listed_of_a_suite_is_enough_to_ask_it(toolmark: Command) -> None:
     for name in suite_registry.SUITES:
         found = json.loads(toolmark("list", name, "--json").out)
-        assert [knob["name"] for knob in found["parameters"]] == [
+        assert [parameter["name"] for parameter in found["parameters"]] == [
             k.name for k in suite_registry.list_parameters(name)
         ]
         assert found["tool_formats"] == suite_registry.tool_format_note(name)
         assert found["baselines"] == list(suite_registry.baseline_names(name))
-    knobs = json.loads(toolmark("list", "funcbench", "--json").out)["parameters"]
-    given = {knob["name"]: knob["default"] for knob in knobs if knob["name"] != "seed"}
+    parameters = json.loads(toolmark("list", "funcbench", "--json").out)["parameters"]
+    given = {
+        parameter["name"]: parameter["default"]
+        for parameter in parameters
+        if parameter["name"] != "seed"
+    }
     assert (
         json.loads(json.dumps(suite_registry.convert_known_parameters("funcbench", given))) == given
     )
@@ -56,7 +60,7 @@ def test_a_user_suite_shows_its_parameters(toolmark: Command, tmp_path: Path) ->
     )
     found = json.loads(toolmark("list", "mine_told:load", "--json").out)
     assert found["needs"] == ""
-    assert [knob["default"] for knob in found["parameters"]] == [3]
+    assert [parameter["default"] for parameter in found["parameters"]] == [3]
 
 
 def test_what_was_made_is_printed_as_it_lies_there(toolmark: Command, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ CASES = (
          code=2),
     _run("a fragment of the base", "-m", "openai/planner", "--base-url", "URL#KEY",
          OPENAI_API_KEY="other-key-of-this-one"),
-    _run("a knob", *PLAIN, "-T", "core=KEY", code=2),
+    _run("a parameter", *PLAIN, "-T", "core=KEY", code=2),
     _run("no model at all", "-m", "KEY", code=2),
     _run("a cache", *PLAIN, "--cache", "kept", TOOLMARK_API_KEY="KEY"),
     _run("a cache of a path", *IN_PATH, "--cache", "kept"),
@@ -210,8 +210,8 @@ def test_no_key_reaches_a_file(
 def test_no_key_of_a_judge_reaches_a_file(
     key: str, home: Path, mind: Mind, toolmark: Command
 ) -> None:
-    knobs = ("truths=truths.json", "servers=mcp.json", "agent=loop", "similarity=exact")
-    words = [word for knob in knobs for word in ("-T", knob)]
+    parameters = ("truths=truths.json", "servers=mcp.json", "agent=loop", "similarity=exact")
+    words = [word for parameter in parameters for word in ("-T", parameter)]
     told = toolmark("run", "m3", "-m", "control/oracle", *words, "--sandbox", "off")
     assert told.code == 0, told
     (run,) = (home / "runs").glob("*")

@@ -133,14 +133,14 @@ def test_a_run_tells_what_it_drew_from_and_what_it_did_not_use(
     monkeypatch.setattr(speech_synthesis, "_synthesise_bytes", None)
     speech_task_maker.load_pipeline.cache_clear()
     before = sorted((home / "utterances").rglob("*.json"))
-    knobs = {"conditions": "snr=15,room", "recognisers": "simulated:a", "engines": "flite"}
-    moved = tm.load("mfcl-transcripts", noises=str(tmp_path / "moved"), seed=5, **knobs)
+    parameters = {"conditions": "snr=15,room", "recognisers": "simulated:a", "engines": "flite"}
+    moved = tm.load("mfcl-transcripts", noises=str(tmp_path / "moved"), seed=5, **parameters)
     tasks = [task for task in moved if task.item == "simple_python_0"]
     assert [*map(encode_record, moved.maker.make(tasks))] == [*map(encode_record, run.tasks())]
     assert moved.provenance.hashes["noises"] == run.info.hashes["noises"]
     # another content is another set
     (tmp_path / "moved" / "n1.wav").unlink()
-    other = tm.load("mfcl-transcripts", noises=str(tmp_path / "moved"), seed=5, **knobs)
+    other = tm.load("mfcl-transcripts", noises=str(tmp_path / "moved"), seed=5, **parameters)
     assert other.provenance.hashes["noises"] != moved.provenance.hashes["noises"]
     assert sorted((home / "utterances").rglob("*.json")) == before
 
@@ -262,8 +262,8 @@ def test_a_request_that_alone_is_refused_is_not_run(mind: Mind, toolmark: Comman
     ],
 )
 def test_what_cannot_word_is_reported(toolmark: Command, words: tuple[str, ...], told: str) -> None:
-    knobs = [part for word in words for part in ("-T", word)]
-    said = toolmark("run", "mfcl-speech", "-m", "control/null", *ITEM, *knobs)
+    parameters = [part for word in words for part in ("-T", word)]
+    said = toolmark("run", "mfcl-speech", "-m", "control/null", *ITEM, *parameters)
     assert said.code == 2 and told in said.err
 
 
@@ -353,13 +353,17 @@ def test_no_voice_at_all_is_an_error_even_for_who_would_go_on(
 def test_a_dry_run_tells_the_prompt_and_the_clips_and_makes_none(
     bare: Path, toolmark: Command, hears: str
 ) -> None:
-    knobs = {"category": "simple_python,multi_turn_base", "items": 2, "hears": hears}
-    words = [part for knob, value in knobs.items() for part in ("-T", f"{knob}={value}")]
+    parameters = {"category": "simple_python,multi_turn_base", "items": 2, "hears": hears}
+    words = [
+        part for parameter, value in parameters.items() for part in ("-T", f"{parameter}={value}")
+    ]
     said = toolmark("run", "mfcl-speech", "-m", "control/null", *words, "--seed", "1", "--dry-run")
     assert said.code == 0, said.err
     prompt = speech_task_maker.system_prompt(hears)  # type: ignore[arg-type]
     assert (f"The system prompt as sent:\n{prompt}" in said.out) == bool(prompt)
-    control = [t for t in tm.load("mfcl-speech", seed=1, **knobs) if t.axes["condition"] == "text"]
+    control = [
+        t for t in tm.load("mfcl-speech", seed=1, **parameters) if t.axes["condition"] == "text"
+    ]
     turns = sum(bool(written) for task in control for written in task.data["written"])
     assert f"{2 * turns} clips to be spoken" in said.out, "clean and noisy"
     words += ["--seed", "1", "--dry-run"]

@@ -45,8 +45,19 @@ def folder(runs: Path, stem: str) -> str:
 
 
 def test_a_scorer_judges_its_own_suite_only(shop: Path, toolmark: Command) -> None:
-    knobs = ("-T", "core=3", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=2", "--seed", "7")
-    assert toolmark("run", "funcbench", "-m", "control/oracle", *knobs).code == 0
+    parameters = (
+        "-T",
+        "core=3",
+        "-T",
+        "depth=2",
+        "-T",
+        "connected=2",
+        "-T",
+        "graphs=2",
+        "--seed",
+        "7",
+    )
+    assert toolmark("run", "funcbench", "-m", "control/oracle", *parameters).code == 0
     assert toolmark("run", "shop:load", "-m", "control/oracle", "-T", "n=3").code == 0
     built, own = folder(shop / "runs", "funcbench"), folder(shop / "runs", "shop")
     before = (Path(built) / "scores.jsonl").read_bytes()

@@ -26,7 +26,7 @@ NOT_FOR_READERS = (
     "baselines/", "core/svg.py", "environments/", "generation/", "language/",
     "official_bfcl/", "perturb/", "suites/m3/judge_questions.py", "suites/m3/local/",
     "suites/mfcl_vision/fiction/", "suites/mfcl_vision/scenes/", "suites/multinet/overcooked/",
-    "suites/multinet/synthetic/", "suites/multinet/prompt_wording.py",
+    "suites/multinet/synthetic/", "suites/multinet/task_prompt_wording.py",
     "suites/multinet/openx/robot_episodes.py",
     "studio/bfcl_interchange/leaderboard_files.py",  # the official tables' own form
     "suites/mfcl_vision/answer_spellings.py",  # what counts as a number in an answer

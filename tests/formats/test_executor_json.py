@@ -39,8 +39,8 @@ written = st.builds(
 
 @given(st.lists(written, max_size=4))
 def test_what_is_written_is_read_back(calls: list[Call]) -> None:
-    for dialect in (EXECUTOR_JSON_FORMAT, ExecutorJsonFormat(lenient=False)):
-        reading = dialect.parse_reply(dialect.render_calls(calls), ())
+    for tool_format in (EXECUTOR_JSON_FORMAT, ExecutorJsonFormat(lenient=False)):
+        reading = tool_format.parse_reply(tool_format.render_calls(calls), ())
         assert reading.calls == tuple(calls)
         assert not reading.fault
 

@@ -58,6 +58,11 @@ def pending(entry: Entry) -> bool:
     return "n_values" not in entry
 
 
+def recorded(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries whose new values are in the records, each with an example."""
+    return [entry for entry in entries if not pending(entry)]
+
+
 def accepts(entry: Entry, difference: Difference) -> bool:
     """Tell whether an entry names this difference."""
     return (

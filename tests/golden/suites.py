@@ -28,7 +28,7 @@ class Play:
     """
 
     model: str
-    knobs: Mapping[str, Any] = field(default_factory=dict)
+    more_parameters: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     tasks: bool = False
     requests: bool = False
@@ -60,7 +60,7 @@ def _settings(play: Play) -> dict[str, Any]:
 def _played(
     folder: Path, suite: str, parameters: Mapping[str, Any], play: Play, tidy: Normaliser
 ) -> Json:
-    loaded = tm.load(suite, **{**parameters, **play.knobs})
+    loaded = tm.load(suite, **{**parameters, **play.more_parameters})
     make = Damaged if play.model == DAMAGED else play.make
     model: Any = make(loaded.controls["oracle"]) if make else play.model
     with observe.listening() as heard:
@@ -79,7 +79,7 @@ def _wired(
     folder: Path, suite: str, parameters: Mapping[str, Any], play: Play, tidy: Normaliser
 ) -> Json:
     """Play the oracle's replies through an endpoint; scores must come out as in process."""
-    mine = {**parameters, **play.knobs}
+    mine = {**parameters, **play.more_parameters}
     first = tm.run(
         tm.load(suite, **mine), "control/oracle", log_dir=folder / "oracle", **_settings(play)
     )

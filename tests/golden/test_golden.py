@@ -33,7 +33,11 @@ def test_nothing_differs_that_is_not_accepted(name: str) -> None:
     assert not rest, "\n".join(["make golden shows all of it", *checking.shown(rest)])
 
 
-@pytest.mark.parametrize("entry", accepted.read(), ids=lambda entry: entry["example"]["at"][:80])
+@pytest.mark.parametrize(
+    "entry",
+    accepted.recorded(accepted.read()),  # a pending entry has no example yet
+    ids=lambda entry: entry["example"]["at"][:80],
+)
 def test_what_was_accepted_stands_in_the_records(entry: accepted.Entry) -> None:
     where, _, place = entry["example"]["at"].partition(": ")
     case, _, scenario = where.partition("/")

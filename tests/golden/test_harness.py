@@ -27,7 +27,7 @@ RECORD: Json = {
         {"task": "b", "value": 1.0, "absent_why": "world: gone", "labels": []},
     ],
     "summary": {"value": 0.55, "n": 2, "odd key": None, "flag": True},
-    "text": "dialect native",
+    "text": "format native",
 }
 
 Change = Callable[[Json], object]
@@ -229,6 +229,12 @@ def test_a_pending_entry_lists_its_places_and_nothing_else() -> None:
     ours, rest = accepted.listed(found(new), [entry()])
     assert [paths.text(each.place) for each in ours] == ["scores[0].value"]
     assert [paths.text(each.place) for each in rest] == ["text"]
+
+
+def test_a_pending_entry_is_not_looked_for_in_the_records() -> None:
+    pending = entry()
+    done = accepted.settled(pending, found(RECORD | {"text": "other"}))
+    assert accepted.recorded([pending, done]) == [done]
 
 
 def test_a_number_changes_only_where_the_entry_says_so() -> None:

@@ -109,15 +109,15 @@ def step(task: Task, tool_format: str, rng: Random, turn: int) -> Step:
 def played(task: Task, repeat: int) -> Trajectory:
     """Return an episode of one to three replies; now and then of more than one turn, or none."""
     rng = seeds.make_rng(7, task.id, repeat, "mutate")
-    dialect = seeds.draw_one(rng, ("native", "prompt"))
+    tool_format = seeds.draw_one(rng, ("native", "prompt"))
     n = (1, 1, 1, 2, 3)[seeds.draw_below(rng, 5)]
     late = seeds.draw_below(rng, 40) == 0
-    steps = tuple(step(task, dialect, rng, int(late and i == n - 1)) for i in range(n))
+    steps = tuple(step(task, tool_format, rng, int(late and i == n - 1)) for i in range(n))
     if seeds.draw_below(rng, 60) == 0:
         steps = ()
     if late and n == 1:
         steps = (Step(reply=Reply(text="first")), *steps)
-    return Trajectory(task=task.id, tool_format=dialect, steps=steps)
+    return Trajectory(task=task.id, tool_format=tool_format, steps=steps)
 
 
 def stored(trajectory: Trajectory) -> list[list[Any]]:

@@ -158,7 +158,7 @@ def test_exported_results_are_accepted_and_score_the_same(
 @pytest.fixture(scope="module", params=[(NATIVE, "native"), (PROMPT, "prompt")])
 def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the exported files of a run of nested categories, some of its answers wrong."""
-    model, dialect = request.param
+    model, tool_format = request.param
     folder = tmp_path_factory.mktemp("told")
     suite = suite_registry.load_suite(
         "bfcl", category=("multi_turn_base", "multi_turn_miss_func", "memory_kv")
@@ -166,7 +166,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     played = api.run(
         suite,
         "control/faulty?class=wrong_value&rate=0.5",
-        tool_format=dialect,
+        tool_format=tool_format,
         sample=60,
         log_dir=folder / "runs",
     )

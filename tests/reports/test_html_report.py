@@ -108,10 +108,10 @@ def test_the_page_says_what_was_run(make_run: Maker, tmp_path: Path) -> None:
 
 def test_what_is_unset_is_not_shown(make_run: Maker, tmp_path: Path) -> None:
     run = make_run(
-        parameters={"core": 10, "preset": "", "types": None, "efforts": [], "cap": False}
+        parameters={"core": 10, "preset": "", "types": None, "efforts": [], "limit_calls": False}
     )
     settings = read_page(html_report.write_report([run], tmp_path / "r.html")).settings
-    assert "core = 10, cap = false" in settings.values()
+    assert "core = 10, limit_calls = false" in settings.values()
 
 
 def test_a_long_selection_is_a_count(make_run: Maker, tmp_path: Path) -> None:

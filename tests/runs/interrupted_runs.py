@@ -90,8 +90,8 @@ def words(suite: str, folder: Path, url: str) -> list[str]:
     ]
     (folder / "truths.json").write_text(json.dumps(tasks))
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"slow": fault()}}))
-    knobs = ["truths=truths.json", "servers=mcp.json", "similarity=exact", "agent=loop"]
-    return ["run", "m3", *(word for knob in knobs for word in ("-T", knob)), *asked]
+    parameters = ["truths=truths.json", "servers=mcp.json", "similarity=exact", "agent=loop"]
+    return ["run", "m3", *(word for parameter in parameters for word in ("-T", parameter)), *asked]
 
 
 class Zygote:

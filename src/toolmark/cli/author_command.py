@@ -165,10 +165,10 @@ async def _make_references(
         model, judge = [await open_model(stack, name, settings) for name in names]
         run_preparation.check_runnable(suite, plan)
         _prepare_folder(path, plan, suite)
-        folder = stack.enter_context(RunWriter(path))
+        writer = stack.enter_context(RunWriter(path))
         watch = stack.enter_context(progress_display.show_progress(err, f"author {names[0]}"))
         return await m3_authoring.author_references(
-            folder,
+            writer,
             suite,
             model,
             judge,

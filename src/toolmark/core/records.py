@@ -421,7 +421,11 @@ class Drawing(Record, frozen=True, kw_only=True, tag="drawing"):
 
 
 class ParsedReply(Struct, frozen=True):
-    """What a tool format parsed from a reply: calls, or why there are none."""
+    """What a tool format parsed from a reply: calls, a fault, or both.
+
+    `fault` says what could not be read as calls. The readable calls are executed in any case. A
+    fault without calls ends the turn.
+    """
 
     calls: tuple[Call, ...] = ()
     fault: str = ""

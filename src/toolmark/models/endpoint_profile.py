@@ -13,11 +13,11 @@ from toolmark.models.audio_encoding import AudioFormat
 class EndpointProfile(DataRecord, frozen=True, kw_only=True):
     """What an endpoint accepts; the defaults are what every known server accepts.
 
-    `allows_dots`: function names may contain dots. `token_limit_field`: the field that limits the
-    reply. `takes_media_in_results`: a tool message may contain images and audio; else they follow
-    in a user message. `unsent_settings`: the settings of Sampling that are never sent, by their
-    names there. `audio_form`: how WAV is sent. `lists_models`: the endpoint lists its models to the
-    key that is sent with a request.
+    `allows_dots`: tool names may contain dots; else dots in tool names are replaced.
+    `token_limit_field`: the field that limits the reply. `takes_media_in_results`: a tool message
+    may contain images and audio; else they follow in a user message. `unsent_settings`: the
+    settings of Sampling that are never sent, by their names there. `audio_form`: how WAV is sent.
+    `lists_models`: the endpoint lists its models to the key that is sent with a request.
     """
 
     allows_dots: bool = False

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from toolmark.reports.episode_block import ELEMENT_BYTES, EpisodeBlock
 
-EpisodeKey = tuple[int, str, int]  # run, task, repeat
+PageEpisodeKey = tuple[int, str, int]  # run, task, repeat
 
 
 class EpisodeSelection:
@@ -37,7 +37,7 @@ class EpisodeSelection:
         self._sound_heap: list[tuple[int, int]] = []
         self._n_users: Counter[str] = Counter()
 
-    def offer(self, key: EpisodeKey, make: Callable[[], EpisodeBlock]) -> None:
+    def offer(self, key: PageEpisodeKey, make: Callable[[], EpisodeBlock]) -> None:
         """Add an episode if its rank allows it; `make` is called only then."""
         self.n_offered += 1
         episode_rank = sampling_rank(key)
@@ -118,7 +118,7 @@ class EpisodeSelection:
         return [self._blocks[at] for at in sorted(self._blocks)]
 
 
-def sampling_rank(key: EpisodeKey) -> int:
+def sampling_rank(key: PageEpisodeKey) -> int:
     """Return a number below 2^64 that depends only on the key: the same on every machine."""
     digest = hashlib.sha256("\x1f".join(map(str, key)).encode()).digest()
     return int.from_bytes(digest[:8], "big")

@@ -82,11 +82,11 @@ def write_report(runs: Sequence[Run], path: Path, *, limit_bytes: int = 30_000_0
             zip(runs, presentations, run_labels, strict=True)
         )
     ]
-    sides = [facts_of_run for facts_of_run, _ in gathered]
+    shown_runs = [facts_of_run for facts_of_run, _ in gathered]
     columns = [found for _, found in gathered]
     joint_sections = {
-        "profiles": run_facts.suite_profiles(runs, sides, presentations, columns),
-        "overviews": run_facts.suite_overviews(runs, sides, presentations, columns),
+        "profiles": run_facts.suite_profiles(runs, shown_runs, presentations, columns),
+        "overviews": run_facts.suite_overviews(runs, shown_runs, presentations, columns),
     }
     selections = _EpisodeSelections(
         EpisodeSelection(limit_bytes, MAX_RECORDINGS_BYTES),
@@ -104,7 +104,7 @@ def write_report(runs: Sequence[Run], path: Path, *, limit_bytes: int = 30_000_0
             found[presentation.rules[0]],
             path.parent,
         )
-    frame = _template_values(runs, sides) | joint_sections
+    frame = _template_values(runs, shown_runs) | joint_sections
     fixed = sum(len(piece.encode()) for piece in _render_page(frame, [], ""))
     _divide_budget(selections, limit_bytes - fixed - RESERVED_BYTES)
     blocks = [block for selection in selections.all for block in selection.blocks()]

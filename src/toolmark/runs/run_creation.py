@@ -42,18 +42,18 @@ def create_run(path: Path, plan: Plan, suite: Suite, tasks: Iterable[Task], comm
 
 
 def remake_broken_tasks(
-    folder: RunWriter, suite: Suite, plan: Plan, prepare_tasks: Callable[[Plan], Iterable[Task]]
+    writer: RunWriter, suite: Suite, plan: Plan, prepare_tasks: Callable[[Plan], Iterable[Task]]
 ) -> None:
     """Make again the tasks that could not be made when the run began, if that is now possible."""
-    if suite.maker.failure is None or plan.tasks or suite.provenance.seed != folder.run.info.seed:
+    if suite.maker.failure is None or plan.tasks or suite.provenance.seed != writer.run.info.seed:
         return
     with interrupt_immediately():
-        broken = {task.id for task in folder.run.tasks() if suite.maker.failure(task)}
-        broken -= {id for id, _ in folder.run.completed_episodes()}
+        broken = {task.id for task in writer.run.tasks() if suite.maker.failure(task)}
+        broken -= {id for id, _ in writer.run.completed_episodes()}
         if not broken:
             return
         remake_plan = replace(plan, ids=tuple(sorted(broken)), sample=None, limit=None)
-        folder.replace_tasks(
+        writer.replace_tasks(
             {task.id: task for task in prepare_tasks(remake_plan)},
             suite.provenance.media,
             suite.provenance.referenced_media,

@@ -88,7 +88,7 @@ ProgressWatcher = Callable[[Progress], None]
 
 
 async def execute_run(
-    folder: RunWriter,
+    writer: RunWriter,
     suite: Suite,
     model: Model | None,
     tool_format: ToolFormat,
@@ -104,19 +104,19 @@ async def execute_run(
     missing no `model` is needed. `time_limit_s` bounds each episode. `stop` ends the run early and
     cleanly. Raises Rejected when the endpoint refuses the requests, after what was done is scored.
     """
-    run = folder.run
+    run = writer.run
     completed = run.completed_episodes()
     scorer_id = code_hashes.scorer_id(suite.scorer)
     progress = Progress(n_planned=run.info.n_episodes, n_done_before=len(completed))
-    folder.state_writer.write_state("running", len(completed))
-    context = _RunContext(folder, suite, model, tool_format, scorer_id, progress, watch)
+    writer.state_writer.write_state("running", len(completed))
+    context = _RunContext(writer, suite, model, tool_format, scorer_id, progress, watch)
     context.time_limit_s = time_limit_s
     context.load_stored(completed)
     if len(completed) < run.info.n_episodes:
         await _run_missing_episodes(context, completed, max_connections, stop)
     context.notify_watcher(is_last=True)
     with interrupt_immediately():
-        finalize_run(run, folder.episodes, suite.scorer, folder.state_writer, scorer_id=scorer_id)
+        finalize_run(run, writer.episodes, suite.scorer, writer.state_writer, scorer_id=scorer_id)
     if (refusal := context.breaker.rejection) is not None:
         raise Rejected(refusal.message, refusal.status, kind=refusal.kind, subject=refusal.subject)
     return progress
@@ -129,14 +129,14 @@ async def _run_missing_episodes(
     stop: asyncio.Event | None,
 ) -> None:
     """Play the missing episodes, and record what the environment factory lacks for them."""
-    run, progress = context.folder.run, context.progress
+    run, progress = context.writer.run, context.progress
     context.pending = run.missing_episodes(completed)
     context.environment_waits = provider_circuit_breaker.watch_waits()
     n_workers = context.breaker.n_concurrent = min(max_connections, progress.n_planned)
     progress.missing_parts = dict(
         context.suite.environment.missing_parts(task for task, _ in run.missing_episodes(completed))
     )
-    context.folder.update_info(missing_parts=progress.missing_parts)
+    context.writer.update_info(missing_parts=progress.missing_parts)
     await _run_in_environment(context, n_workers, stop)
 
 
@@ -144,16 +144,16 @@ async def _run_in_environment(
     context: _RunContext, n_workers: int, stop: asyncio.Event | None
 ) -> None:
     """Open the environment factory, run the workers, and record in `run.json` what became known."""
-    folder = context.folder
+    writer = context.writer
     async with context.suite.environment.open(
-        MediaStore(folder.path / "media")
+        MediaStore(writer.path / "media")
     ) as environment_factory:
         check_factory(environment_factory)
         context.notify_watcher()
         try:
             await _run_workers(context, environment_factory, n_workers, stop)
         finally:
-            folder.update_info(
+            writer.update_info(
                 served_models=context.served_models,
                 notes=environment_factory.incident_notes(),
                 server_versions=environment_factory.part_descriptions(),
@@ -166,7 +166,7 @@ class _RunContext:
 
     def __init__(
         self,
-        folder: RunWriter,
+        writer: RunWriter,
         suite: Suite,
         model: Model | None,
         tool_format: ToolFormat,
@@ -174,7 +174,7 @@ class _RunContext:
         progress: Progress,
         watch: ProgressWatcher | None,
     ) -> None:
-        self.folder = folder
+        self.writer = writer
         self.suite = suite
         self.model = model
         self.tool_format = tool_format
@@ -192,8 +192,8 @@ class _RunContext:
 
     def load_stored(self, completed: Collection[EpisodeKey]) -> None:
         """Count what is stored: valid scores are used again, other episodes are scored."""
-        run = self.folder.run
-        scored = keep_valid_scores(run, self.folder.episodes, self.scorer_id, completed)
+        run = self.writer.run
+        scored = keep_valid_scores(run, self.writer.episodes, self.scorer_id, completed)
         for score in run.stored_scores() if scored else ():
             self.add_score(score)
         if run.info.n_setup:
@@ -209,7 +209,7 @@ class _RunContext:
             return
         score = run_scoring.score_episode(self.suite.scorer, task, trajectory)
         if not self.scorer_id.judges_whole_run:
-            self.folder.episodes.append(score)
+            self.writer.episodes.append(score)
         self.add_score(score)
 
     def add_score(self, score: Score) -> None:
@@ -219,7 +219,7 @@ class _RunContext:
 
     def store_completed(self, task: Task, trajectory: Trajectory) -> None:
         """Store a completed episode and score it."""
-        self.folder.episodes.append(trajectory)
+        self.writer.episodes.append(trajectory)
         self.breaker.record_success()
         self.served_models.update(step.reply.model for step in trajectory.steps)
         self.progress.n_run += 1
@@ -234,7 +234,7 @@ class _RunContext:
         assert failure is not None
         if counts_for_breaker(failure):
             self.breaker.record_failure(failure)
-        self.folder.episodes.append(
+        self.writer.episodes.append(
             Attempt(
                 task=task.id, repeat=episode.repeat, failure=failure, steps=tuple(episode.steps)
             )
@@ -269,7 +269,7 @@ async def _run_workers(
     n_workers: int,
     stop: asyncio.Event | None,
 ) -> None:
-    sampling = context.folder.run.info.plan.sampling
+    sampling = context.writer.run.info.plan.sampling
     assert context.model is not None  # there are missing episodes
     setting = EpisodeSetting(
         context.suite,
@@ -309,16 +309,16 @@ async def _emit_heartbeats(context: _RunContext) -> None:
 
     If the disk fails here, the next write ends the run.
     """
-    folder, progress = context.folder, context.progress
+    writer, progress = context.writer, context.progress
     last_beat_s = time.monotonic()
     while True:
         await asyncio.sleep(PROGRESS_INTERVAL_S)
         context.notify_watcher()
         with suppress(DataError):
-            await asyncio.to_thread(folder.episodes.sync)
+            await asyncio.to_thread(writer.episodes.sync)
         if time.monotonic() - last_beat_s >= HEARTBEAT_INTERVAL_S:
             last_beat_s = time.monotonic()
-            folder.state_writer.write_heartbeat(progress.n_done_before + progress.n_run)
+            writer.state_writer.write_heartbeat(progress.n_done_before + progress.n_run)
 
 
 async def notify_periodically(notify: Callable[[], None]) -> None:

@@ -110,7 +110,7 @@ def without_reference(task: Task) -> Task:
 
 
 async def author_references(
-    folder: RunWriter,
+    writer: RunWriter,
     suite: Suite,
     model: Model,
     judge_model: Model,
@@ -125,15 +125,15 @@ async def author_references(
     A task that was rejected `rounds` times is given up. A task that was not run is tried again by
     the next call. `truths.json` is always written at the end, also after an error.
     """
-    tool_format = suite.tool_formats[folder.run.info.plan.tool_format]
-    decisions = read_decisions(folder.path)
-    lines = RecordAppender(folder.path / DECISIONS_FILE)
+    tool_format = suite.tool_formats[writer.run.info.plan.tool_format]
+    decisions = read_decisions(writer.path)
+    lines = RecordAppender(writer.path / DECISIONS_FILE)
     try:
         for task_decisions in decisions.values():
-            _append_missing_trajectory(folder, task_decisions[-1])
-        async with suite.environment.open(MediaStore(folder.path / "media")) as environments:
+            _append_missing_trajectory(writer, task_decisions[-1])
+        async with suite.environment.open(MediaStore(writer.path / "media")) as environments:
             authoring = _AuthoringWork(
-                folder,
+                writer,
                 suite,
                 tool_format,
                 environments,
@@ -148,8 +148,8 @@ async def author_references(
             await gather_all([authoring.work_on_tasks(open_tasks) for _ in range(n_concurrent)])
     finally:
         lines.close()
-        write_truths(folder.run)
-    return count_tasks(folder.run, rounds)
+        write_truths(writer.run)
+    return count_tasks(writer.run, rounds)
 
 
 def count_tasks(run: Run, rounds: int) -> AuthoringCounts:
@@ -172,17 +172,17 @@ def _n_rejected(decisions: Sequence[Decision]) -> int:
     return sum(each.outcome == "rejected" for each in decisions)
 
 
-def _append_missing_trajectory(folder: RunWriter, last: Decision) -> None:
+def _append_missing_trajectory(writer: RunWriter, last: Decision) -> None:
     """Add a trajectory that an interruption lost: its decision is written to disk first."""
-    if last.outcome == "accepted" and (last.task, 0) not in folder.run.completed_episodes():
-        folder.episodes.append(_condensed_trajectory(last))
+    if last.outcome == "accepted" and (last.task, 0) not in writer.run.completed_episodes():
+        writer.episodes.append(_condensed_trajectory(last))
 
 
 @dataclass(slots=True)
 class _AuthoringWork:
     """The state that the workers share."""
 
-    folder: RunWriter
+    writer: RunWriter
     suite: Suite
     tool_format: ToolFormat
     environment_factory: EnvironmentFactory
@@ -198,15 +198,15 @@ class _AuthoringWork:
     progress: Progress = field(init=False)
 
     def __post_init__(self) -> None:
-        counts = count_tasks(self.folder.run, self.rounds)
+        counts = count_tasks(self.writer.run, self.rounds)
         self.progress = Progress(
-            n_planned=self.folder.run.info.n_tasks,
+            n_planned=self.writer.run.info.n_tasks,
             n_done_before=counts.accepted + counts.rejected,
         )
 
     def open_tasks(self) -> Iterator[Task]:
         """Yield the tasks that are neither accepted nor given up."""
-        for task in self.folder.run.tasks():
+        for task in self.writer.run.tasks():
             task_decisions = self.past_decisions.get(task.id, [])
             accepted = bool(task_decisions) and task_decisions[-1].outcome == "accepted"
             if not accepted and _n_rejected(task_decisions) < self.rounds:
@@ -242,7 +242,7 @@ class _AuthoringWork:
                 self._record_failure(task, decision.failure or Failure(stage="run", kind="bug"))
                 return
             if decision.outcome == "accepted":
-                self.folder.episodes.append(_condensed_trajectory(decision))
+                self.writer.episodes.append(_condensed_trajectory(decision))
                 self._report_progress(accepted=True)
                 return
             n += 1
@@ -315,7 +315,7 @@ class _AuthoringWork:
     async def _play_task(self, task: Task, number: int, reason: str) -> Trajectory:
         asked_task = without_reference(_with_hint(task, reason))
         steps: list[Step] = []
-        sampling = self.folder.run.info.plan.sampling
+        sampling = self.writer.run.info.plan.sampling
         async with self.environment_factory.open_environment(asked_task, {}) as environment:
             found = await self.suite.defaults.agent(
                 asked_task, self.model, self.tool_format, environment, sampling, number, steps=steps
@@ -326,7 +326,7 @@ class _AuthoringWork:
         return found
 
     def _record_failure(self, task: Task, failure: Failure) -> None:
-        self.folder.episodes.append(Attempt(task=task.id, repeat=0, failure=failure))
+        self.writer.episodes.append(Attempt(task=task.id, repeat=0, failure=failure))
         self._report_progress(accepted=False)
 
     def _report_progress(self, *, accepted: bool) -> None:

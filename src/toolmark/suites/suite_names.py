@@ -22,7 +22,7 @@ class SuiteEntry:
 
     load: str
     parameters: str
-    tool_formats: str = "native, prompt"
+    tool_format_note: str = "native, prompt"
     extra: str = ""
 
 

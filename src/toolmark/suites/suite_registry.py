@@ -166,7 +166,7 @@ def missing_requirement(name: str) -> str:
 
 def tool_format_note(name: str) -> str:
     """Return in which tool formats a built-in suite can be asked, "" for any other suite."""
-    return SUITES[name].tool_formats if name in SUITES else ""
+    return SUITES[name].tool_format_note if name in SUITES else ""
 
 
 def list_parameters(name: str) -> list[ParameterField]:

@@ -31,7 +31,7 @@ def record(folder: Path, names: Sequence[str]) -> dict[str, Json]:
     made: dict[str, Json] = {}
     known = {str(name): players for name, players in BASELINES_BY_FAMILY.items()}
     for name in names:
-        knobs, classes = SUITES[name]
+        parameters, classes = SUITES[name]
         blind: dict[str, object] = {"pictures": False} if name in SEEN else {}
         plays = {
             "oracle": Play("control/oracle", {"items": 6}, tasks=True, requests=True),
@@ -57,6 +57,6 @@ def record(folder: Path, names: Sequence[str]) -> dict[str, Json]:
                 f"odds-{kind}": Play(f"control/faulty?class={kind}&rate=0.5", odds, episodes=1)
                 for kind in ODDS
             }
-        found = suites.played(folder / name, f"multinet-{name}", {"seed": 5, **knobs}, plays)
+        found = suites.played(folder / name, f"multinet-{name}", {"seed": 5, **parameters}, plays)
         made |= {f"{name}-{scenario}": value for scenario, value in found.items()}
     return made

@@ -295,9 +295,9 @@ def _agentic(task: Task, rng: Random) -> Drawn:
 
 def _imported(tasks: list[Task]) -> Iterator[tuple[str, Line]]:
     """Go through replies as stored files hold them, errors in the place of a reply included."""
-    dialects = tm.load("bfcl", category=("simple_python",)).tool_formats
+    tool_formats = tm.load("bfcl", category=("simple_python",)).tool_formats
     way = official_handlers.HandlerFormat("prompt", handler_replies.read_text_reply, "text", True)
-    reader = RowReader(dialects, way)
+    reader = RowReader(tool_formats, way)
     for task in tasks[::60]:
         for number, result in enumerate(("Error during inference: 500", "[]", "f(a=1)", None)):
             row = ResultRow(id=task.id, result=result)

@@ -98,9 +98,9 @@ def record(folder: Path) -> dict[str, Any]:
     """Return comparisons as printed and as data, and what pages of several runs say."""
     runs: dict[str, Run] = {}
     for plays in (FUNCBENCH, BFCL, MULTINET):
-        for name, (suite, knobs, model, settings) in plays.items():
+        for name, (suite, parameters, model, settings) in plays.items():
             where = folder / name.replace(" ", "-")
-            runs[name] = tm.run(tm.load(suite, **knobs), model, log_dir=where, **settings)
+            runs[name] = tm.run(tm.load(suite, **parameters), model, log_dir=where, **settings)
     found: dict[str, Any] = {name: _compared(folder, runs, pairs) for name, pairs in PAIRS.items()}
     found["foreign"] = _foreign(folder, runs)
     for name, listed in PAGES.items():

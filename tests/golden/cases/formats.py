@@ -21,10 +21,10 @@ from toolmark.formats import executor_json, prompt_format
 from toolmark.formats.executor_json import ExecutorJsonFormat
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.parse import (
+    bfcl_json_calls,
     bfcl_xml_calls,
     java_calls,
     javascript_calls,
-    json_calls,
     python_calls,
     reply_parser,
     reply_text,
@@ -381,8 +381,8 @@ def _json() -> Iterator[tuple[str, Any]]:
         yield (
             shortened(said),
             {
-                "parse": _tried(json_calls.parse_calls, said),
-                "whole": _tried(json_calls.parse_complete_calls, said),
+                "parse": _tried(bfcl_json_calls.parse_calls, said),
+                "whole": _tried(bfcl_json_calls.parse_complete_calls, said),
             },
         )
 

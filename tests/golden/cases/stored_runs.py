@@ -315,10 +315,15 @@ def _files(manifest: Any) -> list[str]:
 
 
 def _cards() -> dict[str, Any]:
-    """Return how a card tells of knobs that hold places of the machine."""
-    knobs: Mapping[str, Any] = {"a": "/home/me/x.json", "b": ["/tmp/y", "z"], "c": 5, "d": "plain"}
+    """Return how a card tells of parameters that hold places of the machine."""
+    parameters: Mapping[str, Any] = {
+        "a": "/home/me/x.json",
+        "b": ["/tmp/y", "z"],
+        "c": 5,
+        "d": "plain",
+    }
     blocks = [data_card._code_block(text) for text in ("a", "a `b` c", "``` x ````", "````", "")]
-    return {"placeless": plain(data_card.strip_folders(knobs)), "blocks": blocks}
+    return {"placeless": plain(data_card.strip_folders(parameters)), "blocks": blocks}
 
 
 def _signs() -> dict[str, Any]:

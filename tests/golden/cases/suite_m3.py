@@ -62,13 +62,13 @@ def _prepared(folder: Path) -> dict[str, Any]:
 
 
 def record(folder: Path) -> dict[str, Json]:
-    knobs = _prepared(folder)
+    parameters = _prepared(folder)
     live = {"servers": str(folder / "mcp.json")}
     tape = {"cassette": str(folder / "tape.jsonl"), "mode": "record"}
     faults = ("missing_call", "unknown_tool", "format", "no_answer")
     replay = {"cassette": str(folder / "tape.jsonl"), "agent": "loop"}
     made = suites.played(
-        folder, "m3", knobs,
+        folder, "m3", parameters,
         {
             "loop-live": Play("control/oracle", {**live, **tape, "agent": "loop"}, tasks=True,
                               requests=True),
@@ -89,7 +89,7 @@ def record(folder: Path) -> dict[str, Json]:
             "explicit": Play("control/oracle", {**replay, "fuzzy": False}, tasks=True),
         },
     )  # fmt: skip
-    made["judged"] = _judged(folder, {**knobs, **live, "agent": "loop"})
+    made["judged"] = _judged(folder, {**parameters, **live, "agent": "loop"})
     return made
 
 

@@ -560,8 +560,8 @@ def test_format_sensitivity_is_not_exported_with_structured_calls_and_it_is_said
 
 def test_replies_in_another_format_than_the_default_are_not_exported(tmp_path: Path) -> None:
     suite = api.load("bfcl", category=("live_relevance",))
-    dialect = next(name for name in suite.tool_formats if name.startswith("ret_fmt=json"))
-    run = api.run(suite, "control/null", tool_format=dialect, log_dir=tmp_path / "runs")
+    tool_format = next(name for name in suite.tool_formats if name.startswith("ret_fmt=json"))
+    run = api.run(suite, "control/null", tool_format=tool_format, log_dir=tmp_path / "runs")
     with pytest.raises(UsageError, match="replies in the format ret_fmt=json"):
         bfcl_import_export.export_runs("bfcl", [run.path], tmp_path / "out", model=PROMPT)
 

@@ -25,7 +25,7 @@ def tasks(suite: Suite) -> dict[str, Task]:
 
 @pytest.fixture(scope="session")
 def judge(suite: Suite) -> Judge:
-    """Return the verdict on one reply, written in the dialect where it holds calls."""
+    """Return the verdict on one reply, written in the tool_format where it holds calls."""
 
     def one(task: Task, reply: Reply, tool_format: str = "native") -> Verdict:
         spoken = suite.tool_formats[tool_format]

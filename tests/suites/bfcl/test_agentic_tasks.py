@@ -368,8 +368,8 @@ def test_only_words_in_the_last_reply_are_an_answer_fairly(
 
 @pytest.mark.parametrize("text", ["Answer(s): Ann", "Ann (born 1970)", "[1] Ann", "Ann() = 1"])
 def test_words_with_brackets_are_still_words(text: str) -> None:
-    for dialect in ("native", "prompt"):
-        verdicts = judged(["Ann"], said(text), tool_format=dialect)
+    for tool_format in ("native", "prompt"):
+        verdicts = judged(["Ann"], said(text), tool_format=tool_format)
         assert {verdict.outcome for verdict in verdicts.values()} == {"correct"}
 
 
@@ -419,8 +419,8 @@ def test_hostile_answers_are_judged_as_text() -> None:
         "9**9**9**9",
     )
     for text in hostile:
-        for dialect in ("native", "prompt"):
-            verdict = judged(["Ann"], said(text), tool_format=dialect)["official"]
+        for tool_format in ("native", "prompt"):
+            verdict = judged(["Ann"], said(text), tool_format=tool_format)["official"]
             assert verdict.outcome == "incorrect"
     assert not Path("canary").exists()
 

@@ -29,8 +29,8 @@ def found(verdict: Verdict) -> tuple[str, str]:
 
 
 def test_a_right_call_is_correct_in_both_tool_formats(task: Task, judge: Judge) -> None:
-    for dialect in ("native", "prompt"):
-        verdict = judge(task, Reply(calls=(RIGHT,)), dialect)
+    for tool_format in ("native", "prompt"):
+        verdict = judge(task, Reply(calls=(RIGHT,)), tool_format)
         assert (verdict.outcome, verdict.value, verdict.labels) == ("correct", 1.0, ())
 
 
@@ -64,10 +64,13 @@ def test_bad_calls_are_incorrect_with_a_cause(
 
 def test_words_are_no_call(task: Task, judge: Judge, tasks: dict[str, Task]) -> None:
     said = Reply(text="I cannot do that.")
-    for dialect in ("native", "prompt"):
-        assert found(judge(task, said, dialect)) == ("missing_call", "ast_decoder:decoder_failed")
-        assert judge(tasks["irrelevance_0"], said, dialect).outcome == "correct"
-        relevance = judge(tasks["live_relevance_0-0-0"], said, dialect)
+    for tool_format in ("native", "prompt"):
+        assert found(judge(task, said, tool_format)) == (
+            "missing_call",
+            "ast_decoder:decoder_failed",
+        )
+        assert judge(tasks["irrelevance_0"], said, tool_format).outcome == "correct"
+        relevance = judge(tasks["live_relevance_0-0-0"], said, tool_format)
         assert found(relevance) == ("missing_call", "relevance_error:decoder_failed")
     empty = judge(task, Reply())
     assert found(empty) == ("missing_call", "simple_function_checker:wrong_count")
@@ -106,8 +109,8 @@ def test_tuples_stay_tuples_in_text(tasks: dict[str, Task], judge: Judge) -> Non
      f"[{NAME}(base=9**9**9, height=__import__('os').getpid())]"],
 )  # fmt: skip
 def test_hostile_text_is_incorrect_and_never_a_crash(task: Task, judge: Judge, text: str) -> None:
-    for dialect in ("native", "prompt"):
-        cause, native = found(judge(task, Reply(text=text), dialect))
+    for tool_format in ("native", "prompt"):
+        cause, native = found(judge(task, Reply(text=text), tool_format))
         assert cause in ("missing_call", "format")
         assert native == "ast_decoder:decoder_failed"
 

@@ -242,8 +242,8 @@ def test_a_broken_call_is_not_the_absence_of_calls(said: Both, text: str, rule: 
 def test_a_reply_that_was_cut_is_not_the_absence_of_calls(
     said: Both, stop: StopReason, cause: str
 ) -> None:
-    for dialect in ("prompt", "native"):
-        found = said("irrelevance_0", "Well", dialect, stop)
+    for tool_format in ("prompt", "native"):
+        found = said("irrelevance_0", "Well", tool_format, stop)
         assert rules(found) == ((*LOST, {"cut_off"}) if cause else ("correct", "correct", set()))
         if cause:
             assert [x.cause for x in found["fair"].labels if x.primary] == [cause]

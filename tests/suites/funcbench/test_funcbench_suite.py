@@ -1,4 +1,4 @@
-"""Presets have the paper's numbers of tasks; knobs that cannot be are refused."""
+"""Presets have the paper's numbers of tasks; parameters that cannot be are refused."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
     (task,) = tm.load("funcbench", graphs=1, seed=0)
     assert task.limits.calls == 20
     assert task.limits.steps == 21
-    (free,) = tm.load("funcbench", graphs=1, seed=0, cap=False)
+    (free,) = tm.load("funcbench", graphs=1, seed=0, limit_calls=False)
     assert free.limits.calls is None
 
 
@@ -144,16 +144,16 @@ def test_impossible_parameters_are_refused_with_the_bound(
 
 
 def test_the_record_of_a_preset_run_names_no_size_of_its_own() -> None:
-    knobs = tm.load("funcbench", preset="core40", seed=0).parameters
-    assert knobs["preset"] == "core40"
-    assert knobs["graphs"] == 5
-    assert knobs["core"] is None
+    parameters = tm.load("funcbench", preset="core40", seed=0).parameters
+    assert parameters["preset"] == "core40"
+    assert parameters["graphs"] == 5
+    assert parameters["core"] is None
     assert tm.load("funcbench", core=7, seed=0).parameters["core"] == 7
 
 
 def test_sizes_that_are_left_out_are_on_record() -> None:
-    knobs = tm.load("funcbench", core=7, seed=0).parameters
-    assert [knobs[x] for x in ("core", "depth", "connected", "disconnected")] == [7, 5, 0, 0]
+    parameters = tm.load("funcbench", core=7, seed=0).parameters
+    assert [parameters[x] for x in ("core", "depth", "connected", "disconnected")] == [7, 5, 0, 0]
     assert (
         tm.load("funcbench", seed=0).parameters
         == tm.load("funcbench", core=10, depth=5, connected=0, disconnected=0, seed=0).parameters

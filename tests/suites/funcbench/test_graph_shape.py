@@ -1,4 +1,4 @@
-"""Laws of the graphs (arXiv 2509.26553, section 3) over random knobs."""
+"""Laws of the graphs (arXiv 2509.26553, section 3) over random sizes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANY = settings(max_examples=1000, deadline=None, suppress_health_check=list(Hea
 
 
 @st.composite
-def knobs(draw: st.DrawFn) -> GraphSize:
+def graph_sizes(draw: st.DrawFn) -> GraphSize:
     # small ones mostly: they find as much, and there is time for more of them
     core = draw(st.integers(2, 8) | st.integers(2, 8) | st.integers(2, 24))
     most = draw(st.sampled_from([3, 3, 12]))
@@ -170,7 +170,7 @@ LAWS = (
 
 
 @MANY
-@given(knobs(), st.integers(0, 2**32))
+@given(graph_sizes(), st.integers(0, 2**32))
 def test_every_graph_obeys_every_law(play: Play, parameters: GraphSize, seed: int) -> None:
     task = make(parameters, seed)
     found = read_graph(task)

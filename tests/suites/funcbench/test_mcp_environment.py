@@ -54,7 +54,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_an_episode_over_mcp_is_the_one_in_the_process(name: str, stage: Stage) -> None:
-    tasks = [*some(cap=False), *some(cap=False, restate=True), *some(core=12, depth=6, graphs=1)]
+    tasks = [
+        *some(limit_calls=False),
+        *some(limit_calls=False, restate=True),
+        *some(core=12, depth=6, graphs=1),
+    ]
     near = asyncio.run(play(FunctionGraphFactory(), tasks, MODELS[name]))
     far = stage.run(play(stage.site, tasks, MODELS[name]))
     assert far == near  # steps, results, answers, final states, tools
@@ -123,9 +127,11 @@ def test_a_run_over_mcp_scores_reports_and_pairs_with_one_in_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    knobs = {"core": 5, "depth": 2, "graphs": 4, "seed": 9}
-    near = api.run(api.load("funcbench", **knobs), "control/oracle", log_dir=tmp_path)
-    far = api.run(api.load("funcbench", over="mcp", **knobs), "control/oracle", log_dir=tmp_path)
+    parameters = {"core": 5, "depth": 2, "graphs": 4, "seed": 9}
+    near = api.run(api.load("funcbench", **parameters), "control/oracle", log_dir=tmp_path)
+    far = api.run(
+        api.load("funcbench", transport="mcp", **parameters), "control/oracle", log_dir=tmp_path
+    )
     by_task = {x.task: x for x in near.trajectories()}
     assert {x.task: x for x in far.trajectories()} == by_task
     schedule = "Alignment with the ideal schedule"
@@ -248,9 +254,9 @@ def test_without_the_extra_the_command_says_what_to_install(
     find = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name == "mcp" else find(name))
     with pytest.raises(UsageError, match=r"-m pip install .*\[m3\]'"):
-        tm.load("funcbench", over="mcp")
+        tm.load("funcbench", transport="mcp")
     with pytest.raises(UsageError, match="did you mean: mcp"):
-        tm.load("funcbench", over="mpc")
+        tm.load("funcbench", transport="mpc")
 
 
 # --- the ideal schedule -----------------------------------------------------------------
@@ -287,8 +293,8 @@ def test_the_schedule_makes_every_needed_call_as_early_as_can_be(sizes: dict[str
 @pytest.mark.parametrize(("core", "threads"), [(4, "single"), (6, "multi")])
 def test_a_task_over_mcp_is_the_same_task_with_its_kind(core: int, threads: str) -> None:
     near = list(tm.load("funcbench", core=core, depth=3, graphs=3, seed=2))
-    far = list(tm.load("funcbench", core=core, depth=3, graphs=3, seed=2, over="mcp"))
-    more = {"over": "mcp", "hops": "multi", "threads": threads}
+    far = list(tm.load("funcbench", core=core, depth=3, graphs=3, seed=2, transport="mcp"))
+    more = {"transport": "mcp", "hops": "multi", "threads": threads}
     assert far == [replace(task, axes=task.axes | more) for task in near]
 
 
@@ -306,7 +312,7 @@ NAMED = {f"align_{name}" for name in ("recall", "precision", "order", "coherence
 
 @pytest.mark.parametrize("name", ["oracle", "planner"])
 def test_whoever_keeps_to_the_schedule_is_aligned_with_it(name: str, play: Any) -> None:
-    for task in tm.load("funcbench", preset="main-caption", graphs=1, seed=11, over="mcp"):
+    for task in tm.load("funcbench", preset="main-caption", graphs=1, seed=11, transport="mcp"):
         assert aligned(task, MODELS[name], play) == dict.fromkeys(NAMED, 1.0)
 
 
@@ -315,7 +321,7 @@ def test_tasks_in_the_process_are_not_aligned(play: Any) -> None:
 
 
 def test_one_call_at_a_time_only_breaks_the_levels(play: Any) -> None:
-    for task in some(over="mcp"):
+    for task in some(transport="mcp"):
         found = aligned(task, MODELS["oracle, one by one"], play)
         n_levels, n_calls = len(workflow_alignment.ideal_schedule(task)), int(task.axes["core"])
         assert found == dict.fromkeys(NAMED, 1.0) | {"align_coherence": n_levels / n_calls}
@@ -326,7 +332,7 @@ def test_doing_nothing_is_worth_nothing(play: Any) -> None:
         async def __call__(self, request: Request, /) -> Reply:
             return Reply()
 
-    for task in some(over="mcp"):
+    for task in some(transport="mcp"):
         assert aligned(task, lambda task: Null(), play) == dict.fromkeys(NAMED, 0.0)
 
 
@@ -335,7 +341,7 @@ def test_bad_calls_lower_precision_and_nothing_that_is_of_the_schedule(
     fault: str, play: Any
 ) -> None:
     lower = 0
-    for task in some(over="mcp", cap=False, graphs=6):
+    for task in some(transport="mcp", limit_calls=False, graphs=6):
         ((_, trajectory),) = play([task], MODELS[fault])
         parts = SCORER.score(task, trajectory)["official"].parts
         core = float(task.axes["core"])
@@ -346,7 +352,7 @@ def test_bad_calls_lower_precision_and_nothing_that_is_of_the_schedule(
 
 
 def test_a_whole_float_is_the_integer_it_is(play: Any) -> None:
-    (task, *_) = some(over="mcp")
+    (task, *_) = some(transport="mcp")
 
     class Floats(Model):
         def __init__(self) -> None:

@@ -77,11 +77,11 @@ def test_a_subtype_belongs_to_one_variable_and_types_are_shared(tasks: list[Task
 
 
 def test_types_number_a_quarter_of_the_variables_or_as_asked() -> None:
-    for knobs in SIZES:
-        found = read_graph(make(knobs))
+    for parameters in SIZES:
+        found = read_graph(make(parameters))
         tags = {(x.type, x.source) for node in found.nodes for x in node.inputs}
         tags |= {(node.output.type, node.function) for node in found.nodes}
-        assert len({kind for kind, _ in tags}) == (knobs.types or -(-len(tags) // 4))
+        assert len({kind for kind, _ in tags}) == (parameters.types or -(-len(tags) // 4))
 
 
 def test_values_have_three_digits_and_differ(tasks: list[Task]) -> None:
@@ -162,7 +162,7 @@ GOLDEN: dict[str, tuple[dict[str, Any], int]] = {
     "effort": ({"preset": "effort", "seed": 3}, 20),
     "narrow": (
         {"core": 12, "depth": 4, "disconnected": 9, "max_inputs": 3, "root_inputs": 2, "types": 5,
-         "known_distractor_inputs": False, "cap": False, "graphs": 5, "seed": 4},
+         "known_distractor_inputs": False, "limit_calls": False, "graphs": 5, "seed": 4},
         5,
     ),
     "large": ({"core": 1500, "depth": 9, "connected": 40, "disconnected": 300, "graphs": 1,
@@ -181,8 +181,8 @@ HASHES = {
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_tasks_are_the_same_bytes_on_every_machine(name: str) -> None:
-    knobs, count = GOLDEN[name]
+    parameters, count = GOLDEN[name]
     digest = hashlib.sha256()
-    for task in islice(tm.load("funcbench", **knobs), count):
+    for task in islice(tm.load("funcbench", **parameters), count):
         digest.update(json_codec.encode_record(task) + b"\n")
     assert digest.hexdigest() == HASHES[name]

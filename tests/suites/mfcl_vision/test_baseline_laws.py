@@ -124,11 +124,11 @@ def test_edges_cost_the_reader_its_answers(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(
         worker_processes, "available_cores", lambda: 1
     )  # the world is drawn once, in this process
-    knobs: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "items": 20, "variations": "base,edges", "seed": SEEDS[0], "clue": "text", "hops": "1",
         "clue_size": "large", "lookalikes": "0", "depth": "0",
     }  # fmt: skip
-    run = tm.run(tm.load("mfcl-vision", **knobs), "baseline/ocr-search", log_dir=tmp_path)
+    run = tm.run(tm.load("mfcl-vision", **parameters), "baseline/ocr-search", log_dir=tmp_path)
     right = Counter(
         score.axes["variation"] for score in run.scores() if score.verdicts["paper"].value == 1
     )

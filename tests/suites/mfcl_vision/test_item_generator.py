@@ -1,4 +1,4 @@
-"""Generated items keep the laws, and hang on seed, number and knobs alone."""
+"""Generated items keep the laws, and depend on seed, number and parameters alone."""
 
 from __future__ import annotations
 
@@ -139,10 +139,10 @@ def test_one_is_meant_among_several_alike(kind: str) -> None:
 def test_parameters_determine_what_plans_contain() -> None:
     template = next(t for t in item_templates() if t.name == "sports-quantify-team")
     for hops in (1, 2, 3, 4):
-        knobs = GenerationParameters(
+        parameters = GenerationParameters(
             hops=(hops,), lookalikes=(3,), depth=(1,), clue=("symbol",), sizes=("small",),
         )  # fmt: skip
-        (plan,) = plans(template, knobs)
+        (plan,) = plans(template, parameters)
         roles = Counter(sign.role for sign in plan.setting.signs)
         assert len(plan.hops) == hops
         assert (roles["clue"], roles["lookalike"], roles["foreground"]) == (1, 3, 1)
@@ -424,9 +424,9 @@ def test_parameters_that_no_scene_can_satisfy_are_named(monkeypatch: pytest.Monk
         raise ValueError("no room")
 
     monkeypatch.setattr("toolmark.suites.mfcl_vision.scenes.render_scene", full)
-    knobs = GenerationParameters(sizes=("large",), lookalikes=(6,), depth=(1,))
+    parameters = GenerationParameters(sizes=("large",), lookalikes=(6,), depth=(1,))
     with pytest.raises(DataError, match=r"g00000 \(places, locate\)"):
-        item_generator.generate_item(SEED, 0, knobs)
+        item_generator.generate_item(SEED, 0, parameters)
 
 
 def test_steps_name_pages_of_the_world(items: list[GeneratedItem]) -> None:

@@ -153,8 +153,8 @@ def test_the_same_seed_makes_the_same_bytes(made: Path, tmp_path: Path) -> None:
 def test_what_is_asked_hangs_on_no_way_to_say_it() -> None:
     """Knobs left at their defaults and spelled out, more items or fewer: equal bytes by id."""
     few, told, more = (
-        tm.load("mfcl-vision", seed=7, **knobs)
-        for knobs in (
+        tm.load("mfcl-vision", seed=7, **parameters)
+        for parameters in (
             {"items": 1},
             {"items": 1, "variations": ",".join(TABLE_2_VARIATIONS), "hops": "1,2,3"},
             {"items": 2},

@@ -33,11 +33,11 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def load(family: Family, mode: str = "") -> Suite:
-    knobs: dict[str, Any] = {"items": FEW.get(family, "8"), "form": "both"}
-    knobs |= {} if family == "bfcl" else {"data": "synthetic", "seed": 7}
-    knobs |= {} if family in ("piqa", "bfcl") else {"pictures": False}
-    knobs |= {"mode": mode} if mode else {}
-    return tm.load(f"multinet-{family}", **knobs, **SHAPES.get(family, {}))
+    parameters: dict[str, Any] = {"items": FEW.get(family, "8"), "form": "both"}
+    parameters |= {} if family == "bfcl" else {"data": "synthetic", "seed": 7}
+    parameters |= {} if family in ("piqa", "bfcl") else {"pictures": False}
+    parameters |= {"mode": mode} if mode else {}
+    return tm.load(f"multinet-{family}", **parameters, **SHAPES.get(family, {}))
 
 
 def value(truth: Truth, name: str, parts: dict[str, float]) -> float:
@@ -141,8 +141,8 @@ def test_the_terminal_says_what_is_synthetic(
     words = ["run", f"multinet-{family}", "-m", f"baseline/{BASELINES_BY_FAMILY[family][0]}", *data,
              "-T", "items=5", "--log-dir", str(tmp_path)]  # fmt: skip
     words += [] if family in ("piqa", "bfcl") else ["-T", "pictures=no"]
-    words += [word for knob, told in SHAPES.get(family, {}).items()
-              for word in ("-T", f"{knob}={told}")]  # fmt: skip
+    words += [word for parameter, value in SHAPES.get(family, {}).items()
+              for word in ("-T", f"{parameter}={value}")]  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["toolmark", *words])
     capsys.readouterr()
     with pytest.raises(SystemExit) as ended:

@@ -37,8 +37,8 @@ for name, held in drawn.items():
     assert held.pictures(frame.id)[0].data.startswith(b"\\x89PNG"), name
 for family in multinet_families.FAMILIES:
     if family != "bfcl":  # its data are a package's
-        knobs = {"data": "synthetic", "seed": 1, "items": 5, "form": "both"}
-        suite = tm.load(multinet_families.suite_name(family), **knobs)
+        parameters = {"data": "synthetic", "seed": 1, "items": 5, "form": "both"}
+        suite = tm.load(multinet_families.suite_name(family), **parameters)
         tasks = list(suite.maker.make(suite))
         assert len(tasks) == 10, family
         assert not any(map(suite.maker.failure or (lambda task: ""), tasks)), family

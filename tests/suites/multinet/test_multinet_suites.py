@@ -244,8 +244,8 @@ def test_a_made_set_asks_the_same(tmp_path: Path) -> None:
 def test_a_folder_in_the_published_layout_is_asked(family: str, tmp_path: Path) -> None:
     layouts.fill(tmp_path / "data")
     text = {"similarity": "none"} if family in ("sqa3d", "robovqa") else {}
-    knobs = {"data": str(tmp_path / "data"), "items": "all", "form": "both", **text}
-    suite = tm.load(f"multinet-{family}", **knobs)
+    parameters = {"data": str(tmp_path / "data"), "items": "all", "form": "both", **text}
+    suite = tm.load(f"multinet-{family}", **parameters)
     run = tm.run(suite, "control/oracle", log_dir=tmp_path)
     found = run.summary()
     assert found["score"]["value"] == 1 and found["n_not_run"] == 0 and found["n_run"] > 3
@@ -255,7 +255,7 @@ def test_a_folder_in_the_published_layout_is_asked(family: str, tmp_path: Path) 
         and suite.provenance.hashes["items"]
         and suite.provenance.export.sources
     )
-    assert tm.load(f"multinet-{family}", **knobs).provenance.hashes == suite.provenance.hashes
+    assert tm.load(f"multinet-{family}", **parameters).provenance.hashes == suite.provenance.hashes
 
 
 # --- episodes ---------------------------------------------------------------------------
@@ -368,7 +368,7 @@ def test_a_control_names_the_faults_that_there_are(tmp_path: Path) -> None:
         tm.run(suite, "control/faulty?kind=nan", log_dir=tmp_path)
 
 
-# --- knobs ------------------------------------------------------------------------------
+# --- parameters -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Calls written as XML, in the two forms of BFCL: arguments as attributes, or as element text.
+"""BFCL's official decoding of calls as XML: arguments as attributes, or as element text.
 
 Copies the official decoder, including its errors (specification section 3). Only the first
 `<functions>` section counts. A value is converted to the type that the model itself declares; with

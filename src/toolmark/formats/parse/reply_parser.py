@@ -1,11 +1,14 @@
-"""The calls of a reply, in each form in which they can be requested."""
+"""The calls of a reply, in each form in which they can be requested.
+
+This is BFCL's official decoding, including its errors (`bfcl_json_calls`, `bfcl_xml_calls`).
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Literal, TypeAlias
 
-from toolmark.formats.parse import bfcl_xml_calls, json_calls, python_calls
+from toolmark.formats.parse import bfcl_json_calls, bfcl_xml_calls, python_calls
 from toolmark.formats.parse.python_calls import WrittenCall
 from toolmark.formats.parse.reply_text import (
     CALL_TAG,
@@ -33,7 +36,7 @@ def parse_reply(text: str, form: CallForm, *, tag: bool = False) -> DecodedCalls
         case "python":
             return python_calls.parse_calls(text)
         case "json":
-            return json_calls.parse_calls(text)
+            return bfcl_json_calls.parse_calls(text)
         case "verbose_xml":
             return bfcl_xml_calls.parse_verbose(text)
         case "concise_xml":
@@ -48,7 +51,7 @@ def parse_written_calls(text: str, form: CallForm, *, tag: bool = False) -> list
     if form == "python":
         return python_calls.parse_written_calls(_reply_content(text, tag))
     found = (
-        json_calls.parse_complete_calls(_reply_content(text, tag))
+        bfcl_json_calls.parse_complete_calls(_reply_content(text, tag))
         if form == "json"
         else parse_reply(text, form, tag=tag)
     )

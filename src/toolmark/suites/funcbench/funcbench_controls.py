@@ -46,7 +46,7 @@ def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
 
     Option `class` is one of not_found, wrong_inputs, ill_typed, not_known and incorrect; `rate`
     (default 0.2), from 0 to below 1, is the share of bad calls among those made while the class is
-    possible. Run it without the call limit (suite parameter `cap`).
+    possible. Run it without the call limit (suite parameter `limit_calls`).
     """
     known = _check_options("faulty", options, {"class": FAULT_CLASSES[0], "rate": "0.2"})
     fault, rate = known["class"], _parse_rate(known["rate"])

@@ -77,7 +77,7 @@ def score_episode(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
         "derived": float(derived),
         "derived_from_known": float(any(x.call_class == "correct" for x in exact)),
     }
-    if task.axes.get("over") == workflow_alignment.MCP_TRANSPORT:
+    if task.axes.get("transport") == workflow_alignment.MCP_TRANSPORT:
         parts |= workflow_alignment.alignment_parts(task, trajectory)
     if stated_value == str(target.output.value) and not _exceeds_call_limit(
         task, trajectory, calls

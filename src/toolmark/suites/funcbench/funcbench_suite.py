@@ -57,7 +57,7 @@ EXPORT = SetExport(
         "description in arXiv 2509.26553; no published data went in.",
     ),
     limits=("Functions without meaning: planning is measured, and no knowledge of any domain.",),
-    asking_parameters=("over",),
+    asking_parameters=("transport",),
 )
 _DEFAULT_GRAPHS = 20
 _PROBE_GRAPHS = 3
@@ -74,7 +74,7 @@ _DEFAULT_SIZE = {"core": 10, "depth": 5, "connected": 0, "disconnected": 0}
 
 def load(parameters: FuncbenchParameters) -> Suite:
     """Return the suite. Raises UsageError for parameters that contradict each other."""
-    if parameters.over:
+    if parameters.transport:
         workflow_alignment.require_mcp()
     preset = parameters.preset
     chosen = experiment_presets.find_preset(preset) if preset else None
@@ -97,8 +97,8 @@ def load(parameters: FuncbenchParameters) -> Suite:
         graphs,
         _task_variants(chosen, parameters.efforts, parameters.restate),
         secrets.randbits(32) if parameters.seed is None else parameters.seed,
-        limits_calls=parameters.cap,
-        transport=parameters.over,
+        limits_calls=parameters.limit_calls,
+        transport=parameters.transport,
     )
     used_sizes = {} if chosen else sizes  # the record must not show a value that a preset replaces
     return _make_suite(
@@ -171,7 +171,9 @@ class GeneratedTasks:
         """Yield the tasks: settings, then graphs, the variants of an item one after another."""
         for setting in self.settings:
             for number in range(self.graphs):
-                made = make_tasks(setting, number, self.variants, self.seed, cap=self.limits_calls)
+                made = make_tasks(
+                    setting, number, self.variants, self.seed, limit_calls=self.limits_calls
+                )
                 yield from map(_with_workflow_axes, made) if self.transport else made
 
 

@@ -256,7 +256,7 @@ def _work_table(columns: Columns) -> Table:
 
 def _alignment_tables(columns: Columns) -> Iterator[Table]:
     """Return how near the calls came to the ideal schedule, where tasks were run over MCP."""
-    played = select_rows(columns, over=workflow_alignment.MCP_TRANSPORT)
+    played = select_rows(columns, transport=workflow_alignment.MCP_TRANSPORT)
     if not played.run.any():
         return
     groups = (

@@ -74,10 +74,10 @@ class FuncbenchParameters(SuiteParameters, frozen=True, kw_only=True):
             "high. Default the model's own; minimal,medium for the preset effort."
         ),
     ] = ()
-    cap: Annotated[
+    limit_calls: Annotated[
         bool, Meta(description="End an episode after 2 * core calls, as the paper does.")
     ] = True
-    over: Annotated[
+    transport: Annotated[
         Literal["", "mcp"],
         Meta(
             description="mcp plays every episode against a real server process that speaks MCP, "

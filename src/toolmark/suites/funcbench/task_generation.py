@@ -109,7 +109,12 @@ def irrelevant_kind(size: GraphSize) -> str:
 
 
 def make_tasks(
-    size: GraphSize, graph: int, variants: tuple[Variant, ...], seed: int, *, cap: bool = True
+    size: GraphSize,
+    graph: int,
+    variants: tuple[Variant, ...],
+    seed: int,
+    *,
+    limit_calls: bool = True,
 ) -> Iterator[Task]:
     """Make one item, once per variant: the same graph, names and question."""
     item = item_name(size, graph)
@@ -130,7 +135,7 @@ def make_tasks(
     stored = GraphTaskData(Graph(target=target, nodes=nodes, known_values=given))
     data = msgspec.to_builtins(stored)
     calls = 2 * size.core
-    steps = calls if cap else 2 * size.n_functions
+    steps = calls if limit_calls else 2 * size.n_functions
     for variant in variants:
         yield Task(
             id="+".join([item, *(f"{axis}={x}" for axis, x in sorted(variant.axes.items()))]),
@@ -142,7 +147,7 @@ def make_tasks(
             data=data,
             axes=fixed | variant.axes,
             # one more than the number of allowed calls: the last one is the answer
-            limits=Limits(steps=steps + 1, calls=calls if cap else None),
+            limits=Limits(steps=steps + 1, calls=calls if limit_calls else None),
             sampling=Sampling(reasoning_effort=variant.effort or None),
             seed=seed,
         )

@@ -35,7 +35,7 @@ def workflow_axes(task: Task) -> dict[str, str]:
     """Return the axes of a task over MCP: hops, one level or several; threads, parallel calls."""
     steps = ideal_schedule(task)
     return {
-        "over": MCP_TRANSPORT,
+        "transport": MCP_TRANSPORT,
         "hops": "multi" if len(steps) > 1 else "single",
         "threads": "multi" if any(len(step["calls"]) > 1 for step in steps) else "single",
     }

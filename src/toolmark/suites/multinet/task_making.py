@@ -15,7 +15,7 @@ from toolmark.core.number_format import format_count
 from toolmark.core.records import Image, Limits, Task, Tool
 from toolmark.core.task_data import read_task_data
 from toolmark.generation.item_maker import ItemMaker, group_by_item
-from toolmark.suites.multinet import answer_tools, multinet_families, prompt_wording
+from toolmark.suites.multinet import answer_tools, multinet_families, task_prompt_wording
 from toolmark.suites.multinet.frame_records import (
     Choice,
     Distribution,
@@ -66,7 +66,7 @@ class TaskBuilder:
             item=frame.id,
             suite=multinet_families.suite_name(frame.family),
             category=frame.slices.get(_CATEGORY_SLICE.get(frame.family, ""), frame.family),
-            turns=prompt_wording.build_turns(frame, form, with_pictures=self.with_pictures),
+            turns=task_prompt_wording.build_turns(frame, form, with_pictures=self.with_pictures),
             tools=answer_tools.answer_tools(frame, functions) if form == "tool" else (),
             data=msgspec.to_builtins(self._build_truth(frame, form, functions)),
             axes=self._build_axes(frame, form),
@@ -116,7 +116,7 @@ class PictureMaker(ItemMaker[list[Image]]):
 
     def finish_task(self, task: Task, item: list[Image]) -> Task:
         """Return the task with the pictures of its row."""
-        return replace(task, turns=prompt_wording.insert_pictures(task.turns, item))
+        return replace(task, turns=task_prompt_wording.insert_pictures(task.turns, item))
 
     def mark_failed(self, task: Task, reason: str) -> Task:
         """Return the task with the reason in its data."""

@@ -38,8 +38,8 @@ def test_a_recording_of_one_seed_answers_no_other(tmp_path: Path) -> None:
     assert one.task == two.task and one.steps != two.steps
     assert play(tmp_path, "both", seed=4).summary()["score"]["value"] == 1
     tape = Cassette(tmp_path / "tape.jsonl")
-    knobs = {"family": ["clock"], "instances": 1}
-    assert tape.headers == [CassetteHeader("m3-local", seed, knobs) for seed in (3, 4)]
+    parameters = {"family": ["clock"], "instances": 1}
+    assert tape.headers == [CassetteHeader("m3-local", seed, parameters) for seed in (3, 4)]
     # without what it says of itself, the takes still tell the instances apart
     lines = tape.path.read_text().splitlines(keepends=True)
     tape.path.write_text("".join(line for line in lines if '"kind":"suite"' not in line))

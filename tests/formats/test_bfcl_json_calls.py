@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from tests.cpu_limit import processor_limit
 
-from toolmark.formats.parse import json_calls
+from toolmark.formats.parse import bfcl_json_calls
 from toolmark.formats.parse.reply_text import MisshapenCalls, UnreadableCalls
 
 ONE = '[{"function": "f", "parameters": {"a": 1}}]'
@@ -27,7 +27,7 @@ ONE = '[{"function": "f", "parameters": {"a": 1}}]'
     ],
 )
 def test_calls_are_read(text: str, calls: list[object]) -> None:
-    assert json_calls.parse_calls(text) == calls
+    assert bfcl_json_calls.parse_calls(text) == calls
 
 
 @pytest.mark.parametrize(
@@ -40,32 +40,32 @@ def test_calls_are_read(text: str, calls: list[object]) -> None:
 )  # fmt: skip
 def test_what_is_no_list_of_calls_is_unreadable(text: str) -> None:
     with pytest.raises(UnreadableCalls):
-        json_calls.parse_calls(text)
+        bfcl_json_calls.parse_calls(text)
 
 
 def test_parameters_that_are_no_object_are_misshapen() -> None:
     with pytest.raises(MisshapenCalls):
-        json_calls.parse_calls('[{"function": "f", "parameters": [1]}]')
+        bfcl_json_calls.parse_calls('[{"function": "f", "parameters": [1]}]')
 
 
 def test_a_list_of_objects_is_cut_officially_and_whole_otherwise() -> None:
     text = '[{"function": "f", "parameters": {"a": [{"b": 1}], "c": 2}}]'
-    assert json_calls.parse_calls(text) == []
-    assert json_calls.parse_complete_calls(text) == [("f", {"a": [{"b": 1}], "c": 2})]
-    assert json_calls.parse_complete_calls(
+    assert bfcl_json_calls.parse_calls(text) == []
+    assert bfcl_json_calls.parse_complete_calls(text) == [("f", {"a": [{"b": 1}], "c": 2})]
+    assert bfcl_json_calls.parse_complete_calls(
         f"```json\n{text}\n```"
-    ) == json_calls.parse_complete_calls(text)
+    ) == bfcl_json_calls.parse_complete_calls(text)
 
 
 @pytest.mark.parametrize("text", [ONE, "[]", "[broken", '[{"a": 1]', '[{"function": "f"'])
 def test_whole_differs_only_where_something_is_dropped(text: str) -> None:
     try:
-        expected = json_calls.parse_calls(text)
+        expected = bfcl_json_calls.parse_calls(text)
     except UnreadableCalls:
         with pytest.raises(UnreadableCalls):
-            json_calls.parse_complete_calls(text)
+            bfcl_json_calls.parse_complete_calls(text)
     else:
-        assert json_calls.parse_complete_calls(text) == expected
+        assert bfcl_json_calls.parse_complete_calls(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,6 @@ def test_whole_differs_only_where_something_is_dropped(text: str) -> None:
     ids=lambda text: text[:20],
 )
 def test_hostile_text_takes_linear_time(text: str) -> None:
-    for read in (json_calls.parse_calls, json_calls.parse_complete_calls):
+    for read in (bfcl_json_calls.parse_calls, bfcl_json_calls.parse_complete_calls):
         with processor_limit(), suppress(UnreadableCalls):
             read(text)

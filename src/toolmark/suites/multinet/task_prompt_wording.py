@@ -63,7 +63,7 @@ class PromptTemplate(DataRecord, frozen=True, kw_only=True):
     tool: str = ""
 
 
-class PromptWording(DataRecord, frozen=True):
+class TaskPromptWording(DataRecord, frozen=True):
     """The data file: texts that several prompts use, and the prompts."""
 
     tool_request: Annotated[str, Meta(pattern=placeholders("tool"))]
@@ -72,9 +72,9 @@ class PromptWording(DataRecord, frozen=True):
     prompts: dict[str, PromptTemplate]
 
 
-def prompt_wording() -> PromptWording:
+def task_prompt_wording() -> TaskPromptWording:
     """Return the content of the data file."""
-    return read_table(__file__, "prompt_wording.toml", PromptWording)
+    return read_table(__file__, "task_prompt_wording.toml", TaskPromptWording)
 
 
 # --- lines from the answer's space ------------------------------------------------------
@@ -93,14 +93,14 @@ def _class_lines(frame: Frame) -> Iterator[str]:
 def _action_group_lines(frame: Frame) -> Iterator[str]:
     """Yield a line for each action of the first cook, with the second cook's six actions."""
     n = len(ACTIONS)
-    yield f"{prompt_wording().action_meanings} Joint actions are numbered:"
+    yield f"{task_prompt_wording().action_meanings} Joint actions are numbered:"
     for k, name in enumerate(ACTIONS):
         second = ", ".join(f"{n * k + j} {other}" for j, other in enumerate(ACTIONS))
         yield f"{n * k}-{n * k + n - 1}: player 0 {name}, and player 1: {second}"
 
 
 def _joint_action_lines(frame: Frame) -> Iterator[str]:
-    wording = prompt_wording()
+    wording = task_prompt_wording()
     yield from (wording.kitchen_rules, wording.action_meanings, "The joint actions:")
     yield from (f"{k}: {text}" for k, text in enumerate(_space_options(frame)))
 
@@ -151,7 +151,7 @@ def select_prompt(frame: Frame) -> PromptTemplate:
         name = "overcooked-odds"
     if frame.slices.get("morphology") == "quadrupedal":
         name = "openx-quadrupedal"
-    return prompt_wording().prompts[name]
+    return task_prompt_wording().prompts[name]
 
 
 def build_turns(frame: Frame, form: Form, *, with_pictures: bool) -> tuple[Turn, ...]:
@@ -166,7 +166,7 @@ def build_turns(frame: Frame, form: Form, *, with_pictures: bool) -> tuple[Turn,
     field_lines = [_field_line(head, frame.fields[key]) for head, key in template.fields
             if frame.fields.get(key) and key not in omitted]  # fmt: skip
     request = _reply_request(frame, template, form)
-    system = template.system.format(kitchen_rules=prompt_wording().kitchen_rules)
+    system = template.system.format(kitchen_rules=task_prompt_wording().kitchen_rules)
     if not frame.turns:
         lines = (*field_lines, *_listed_lines(frame, template), template.question, request)
         message_text = "\n".join(filter(None, lines))
@@ -190,7 +190,9 @@ def _field_line(head: str, text: str) -> str:
 def _reply_request(frame: Frame, template: PromptTemplate, form: Form) -> str:
     """Return the request that names the form of the answer."""
     if form == "tool":
-        return prompt_wording().tool_request.format(tool=template.tool) if template.tool else ""
+        return (
+            task_prompt_wording().tool_request.format(tool=template.tool) if template.tool else ""
+        )
     n = _n_answer_parts(frame)
     return template.reply.format(n=n, last=n - 1) if n else template.reply
 

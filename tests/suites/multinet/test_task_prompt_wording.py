@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from toolmark.core.records import Turn
-from toolmark.suites.multinet import answer_tools, prompt_wording
+from toolmark.suites.multinet import answer_tools, task_prompt_wording
 from toolmark.suites.multinet.frame_records import (
     ACTIONS,
     ActionVector,
@@ -73,11 +73,13 @@ def said(turns: tuple[Turn, ...]) -> str:
 
 
 def test_each_of_the_nine_prompts_has_a_row_that_is_asked_so() -> None:
-    assert ROWS.keys() == prompt_wording.prompt_wording().prompts.keys() and len(ROWS) == 9
+    assert (
+        ROWS.keys() == task_prompt_wording.task_prompt_wording().prompts.keys() and len(ROWS) == 9
+    )
     for name in ROWS:
         assert (
-            prompt_wording.select_prompt(frame(name))
-            is prompt_wording.prompt_wording().prompts[name]
+            task_prompt_wording.select_prompt(frame(name))
+            is task_prompt_wording.task_prompt_wording().prompts[name]
         )
 
 
@@ -85,16 +87,16 @@ def test_each_of_the_nine_prompts_has_a_row_that_is_asked_so() -> None:
 @pytest.mark.parametrize("form", ["text", "tool"])
 def test_the_prompt_does_not_contain_the_truth(name: str, form: Form) -> None:
     one, other = frame(name, 0), frame(name, 1)
-    assert prompt_wording.build_turns(one, form, with_pictures=False) == prompt_wording.build_turns(
-        other, form, with_pictures=False
-    )
+    assert task_prompt_wording.build_turns(
+        one, form, with_pictures=False
+    ) == task_prompt_wording.build_turns(other, form, with_pictures=False)
     assert answer_tools.answer_tools(one) == answer_tools.answer_tools(other)
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_the_prompt_contains_all_that_a_row_says(name: str) -> None:
     row = ROWS[name]
-    text = said(prompt_wording.build_turns(frame(name), "text", with_pictures=False))
+    text = said(task_prompt_wording.build_turns(frame(name), "text", with_pictures=False))
     for words in (*row.fields.values(), *row.turns, row.slices.get("subset", "")):
         assert words in text
     match row.space:
@@ -108,9 +110,9 @@ def test_the_prompt_contains_all_that_a_row_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_the_forms_differ_in_the_request_alone(name: str) -> None:
-    asked = prompt_wording.prompt_wording().prompts[name]
+    asked = task_prompt_wording.task_prompt_wording().prompts[name]
     text, tool = (
-        said(prompt_wording.build_turns(frame(name), form, with_pictures=True))
+        said(task_prompt_wording.build_turns(frame(name), form, with_pictures=True))
         for form in ("text", "tool")
     )
     lost = set(text.splitlines()) - set(tool.splitlines())
@@ -124,7 +126,7 @@ def test_the_forms_differ_in_the_request_alone(name: str) -> None:
 @pytest.mark.parametrize("name", ["overcooked", "overcooked-odds"])
 def test_the_kitchen_is_described_where_no_picture_shows_it(name: str) -> None:
     blind, seeing = (
-        said(prompt_wording.build_turns(frame(name), "text", with_pictures=seen))
+        said(task_prompt_wording.build_turns(frame(name), "text", with_pictures=seen))
         for seen in (False, True)
     )
     assert "X1X" in blind and "pot full" in blind
@@ -133,7 +135,9 @@ def test_the_kitchen_is_described_where_no_picture_shows_it(name: str) -> None:
 
 def test_of_a_field_that_a_row_lacks_nothing_is_said() -> None:
     bare = replace(frame("sqa3d"), fields={"question": "how many lamps"})
-    assert "Situation" not in said(prompt_wording.build_turns(bare, "text", with_pictures=True))
+    assert "Situation" not in said(
+        task_prompt_wording.build_turns(bare, "text", with_pictures=True)
+    )
 
 
 @pytest.mark.parametrize(

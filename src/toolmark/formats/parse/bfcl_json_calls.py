@@ -1,6 +1,6 @@
-"""Calls written as JSON: `[{"function": name, "parameters": {...}}, ...]`.
+"""BFCL's official decoding of calls as JSON: `[{"function": name, "parameters": {...}}, ...]`.
 
-Copies the official BFCL decoder, including its errors (specification section 3). A list of objects
+Copies the official decoder, including its errors (specification section 3). A list of objects
 ends at the first `}` that is followed by `]`, also inside a parameter. Text that is not JSON
 contains no call.
 """
