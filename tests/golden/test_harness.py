@@ -27,7 +27,7 @@ RECORD: Json = {
         {"task": "b", "value": 1.0, "absent_why": "world: gone", "labels": []},
     ],
     "summary": {"value": 0.55, "n": 2, "odd key": None, "flag": True},
-    "text": "format native",
+    "text": "tool_format native",
 }
 
 Change = Callable[[Json], object]
