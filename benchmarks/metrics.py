@@ -87,11 +87,18 @@ def cases(n: int) -> dict[str, tuple[Work, Work]]:
         ),
         "odds": (lambda: odds_bare(truth, table), lambda: odds_whole(truth, table)),
     }
-    for reading in GRADING_RULES:
-        held: dict[str, Any] = {"baseline": mean, "low": low, "high": high, "reading": reading}
-        made[f"vectors, {reading}"] = (
+    for rule in GRADING_RULES:
+        made[f"vectors, {rule}"] = (
             lambda: vectors_bare(wanted, moved),
-            partial(action_errors.measure_actions, wanted, moved, **held),
+            partial(
+                action_errors.measure_actions,
+                wanted,
+                moved,
+                baseline=mean,
+                low=low,
+                high=high,
+                rule=rule,
+            ),
         )
     made["texts"] = lambda: texts_bare(*texts), lambda: text_similarity.measure_texts(*texts)
     made["calls"] = (

@@ -71,4 +71,4 @@ def test_what_was_made_is_printed_as_it_lies_there(toolmark: Command, tmp_path: 
     assert (said.code, found["suite"], found["seed"]) == (0, "funcbench", 7)
     assert found["n_tasks"] == len(data.splitlines())
     assert found["sha256"] == hashlib.sha256(data).hexdigest()
-    assert (found["n_broken"], found["n_failed_by_reason"]) == (0, {})
+    assert (found["n_failed"], found["n_failed_by_reason"]) == (0, {})

@@ -170,7 +170,7 @@ def make(
         manifest = dataset_folder.write_dataset(
             output, loaded, tasks, description=suite_registry.suite_summary(suite)
         )
-    broken = sum(manifest.n_failed_by_reason.values())
+    n_failed = sum(manifest.n_failed_by_reason.values())
     if as_json:
         options.print_json(
             {
@@ -179,14 +179,14 @@ def make(
                 "seed": loaded.provenance.seed,
                 "sha256": manifest.files["tasks.jsonl"].sha256,
                 "n_tasks": manifest.n_tasks,
-                "n_broken": broken,
+                "n_failed": n_failed,
                 "n_failed_by_reason": manifest.n_failed_by_reason,
             }
         )
     else:
         _print_made_set(output, manifest, suite, loaded.provenance.seed)
-    not_made = f"{format_count(broken)} of {pluralize(manifest.n_tasks, 'task')} not made"
-    exit_codes.end_command(not_run=not_made if broken else "")
+    not_made = f"{format_count(n_failed)} of {pluralize(manifest.n_tasks, 'task')} not made"
+    exit_codes.end_command(not_run=not_made if n_failed else "")
 
 
 def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str, seed: int) -> None:
@@ -203,10 +203,10 @@ def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str,
     console_output.print_reasons(
         out, "not made", "task", Counter(manifest.n_failed_by_reason).most_common()
     )
-    if broken := sum(manifest.n_failed_by_reason.values()):
+    if n_failed := sum(manifest.n_failed_by_reason.values()):
         note = (
-            f"  {format_count(broken)} of {pluralize(manifest.n_tasks, 'task')} could not be made "
-            "and will not be run; next: correct that and give the same command again"
+            f"  {format_count(n_failed)} of {pluralize(manifest.n_tasks, 'task')} could not be "
+            "made and will not be run; next: correct that and give the same command again"
         )
         out.print(note, highlight=False, soft_wrap=True)
     step = consoles.shell_command("run", suite, "--tasks", output, "-m", "MODEL")

@@ -29,7 +29,7 @@ from toolmark.core.json_codec import decode_record, encode_record
 from toolmark.core.model import DelegatingModel, Model
 from toolmark.core.records import Record, Reply, Request
 
-_CACHE_VERSION = 2
+_CACHE_VERSION = 3
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 # a server that asks for more than this will not answer within this run

@@ -68,12 +68,13 @@ def _official_fault(
     task: Task, decoded: reply_decoding.DecodedReply
 ) -> fault_labels.LabelledFault | None:
     """Return cause, official error type and evidence of a failure, None for success."""
-    if task.data is None:
+    category = prompt_formats.original_task(task).category
+    if task.data is None and "relevance" in category:
         return _judge_relevance(task, decoded)
+    truth = read_task_data(task, BfclTaskData).truth
     if decoded.error_type:
         return decoded.cause, decoded.error_type, decoded.reason
-    category, docs = prompt_formats.original_task(task).category, tool_schemas.published_docs(task)
-    truth = read_task_data(task, BfclTaskData).truth
+    docs = tool_schemas.published_docs(task)
     try:
         fault = call_matching.check_calls(
             docs,

@@ -30,7 +30,7 @@ from toolmark.runs import data_card, record_files
 from toolmark.runs.suite import Suite
 from toolmark.runs.task_files import write_tasks
 
-MANIFEST_FORMAT = 1
+MANIFEST_FORMAT = 2
 MANIFEST_NAME = "manifest.json"
 CARD_NAME = "README.md"
 _STAGING_FOLDER = ".making"

@@ -86,6 +86,7 @@ _FIELD_LABELS = {
     "spec": "the suite's address",
     "base_url": "the address",
     "audio_format": "the audio format",
+    "tool_format": "the tool format",
 }
 _FIELD_PREFIXES = {
     "parameters": "-T ",

@@ -56,7 +56,7 @@ from toolmark.runs.run_plan import Plan
 from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.task_files import MediaReferences, TaskLookup, read_tasks, write_tasks
 
-RUN_FORMAT = 2
+RUN_FORMAT = 3
 SCORER_FILE = "scorer.json"
 INFO_FILE = "run.json"
 RUN_FILES = (

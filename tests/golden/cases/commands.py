@@ -264,8 +264,8 @@ def _usage(folder: Path) -> dict[str, Any]:
         "fault": ("run", "funcbench", "-m", "control/faulty?class=incorect"),
         "rate": ("run", "funcbench", "-m", "control/faulty?class=incorrect&rate=2"),
         "no class": ("run", "funcbench", "-m", "control/faulty", "--seed", "5"),
-        "knob": ("run", "funcbench", "-m", "control/null", "-T", "cor=3"),
-        "knob without value": ("run", "funcbench", "-m", "control/null", "-T", "core"),
+        "parameter": ("run", "funcbench", "-m", "control/null", "-T", "cor=3"),
+        "parameter without value": ("run", "funcbench", "-m", "control/null", "-T", "core"),
         "parameter twice": (
             "run",
             "funcbench",

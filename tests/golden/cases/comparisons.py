@@ -32,7 +32,7 @@ FUNCBENCH: Plays = {
     "silent": ("funcbench", SMALL, "control/null", {}),
     "part": ("funcbench", SMALL, SPOILT.format(kind="incorrect", rate=0.6), {"limit": 5}),
     "other tasks": ("funcbench", {**SMALL, "seed": 6}, "baseline/planner", {}),
-    "other knobs": ("funcbench", {**SMALL, "core": 4, "depth": 3}, "baseline/eager", {}),
+    "other parameters": ("funcbench", {**SMALL, "core": 4, "depth": 3}, "baseline/eager", {}),
     "in a prompt": ("funcbench", SMALL, "baseline/planner", {"tool_format": "prompt"}),
     "warmer": ("funcbench", SMALL, SPOILT.format(kind="wrong_inputs", rate=0.4),
                {"temperature": 0.7, "max_tokens": 100}),
@@ -71,7 +71,7 @@ PAIRS: dict[str, tuple[tuple[str, str], ...]] = {
         ("good", "good"), ("good", "good again"), ("good", "spoilt"), ("spoilt", "good"),
         ("spoilt", "spoilt otherwise"), ("spoilt", "spoilt three times"),
         ("spoilt three times", "warmer"), ("good", "silent"), ("good", "part"), ("part", "spoilt"),
-        ("good", "other tasks"), ("good", "other knobs"), ("good", "in a prompt"),
+        ("good", "other tasks"), ("good", "other parameters"), ("good", "in a prompt"),
         ("spoilt", "warmer"), ("good", "dead"), ("dead", "dead"), ("dead", "spoilt"),
     ),
     "bfcl": (
@@ -86,7 +86,7 @@ PAIRS: dict[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 PAGES = {
     "one": ("spoilt",), "repeats": ("spoilt three times",), "several": ("good", "spoilt", "warmer"),
-    "unlike": ("good", "part", "other knobs", "dead", "in a prompt"),
+    "unlike": ("good", "part", "other parameters", "dead", "in a prompt"),
     "formats": ("shapes", "shapes otherwise"), "bfcl": ("oracle", "words", "wrong"),
     "turns": ("turns", "turns right"), "openx": ("mean", "spoilt mean"),
     "overcooked": ("stays", "odds"),

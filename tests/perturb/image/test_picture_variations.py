@@ -253,7 +253,7 @@ def test_a_neighbouring_patch_is_as_large_as_the_clue_and_next_to_it() -> None:
     (top, left), (bottom, right) = hidden.min(0), hidden.max(0) + 1
     assert (right - left, bottom - top) == (100, 40) and len(hidden) == 4000
     gap = max(left - 160, 60 - right, top - 80, 40 - bottom)
-    assert gap == 2 and made.settings == {"share": 0.0, "side": "next"}
+    assert gap == 2 and made.settings == {"share": 0.0, "side": "outside"}
 
 
 def test_what_is_covered_is_gone_also_in_the_file() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from toolmark.core import json_codec
-from toolmark.core.records import Call, Reply, StopReason, Task, Trajectory, Verdict
+from toolmark.core.errors import DataError
+from toolmark.core.records import Call, Reply, Step, StopReason, Task, Trajectory, Verdict
 from toolmark.official_bfcl import bfcl_controls
 from toolmark.official_bfcl.bfcl_scoring import score_episode
 
@@ -74,6 +76,13 @@ def test_words_are_no_call(task: Task, judge: Judge, tasks: dict[str, Task]) -> 
         assert found(relevance) == ("missing_call", "relevance_error:decoder_failed")
     empty = judge(task, Reply())
     assert found(empty) == ("missing_call", "simple_function_checker:wrong_count")
+
+
+@pytest.mark.parametrize("calls", [(), (RIGHT,)])
+def test_a_task_that_lost_its_truth_is_not_judged(task: Task, calls: tuple[Call, ...]) -> None:
+    played = Trajectory(task=task.id, steps=(Step(reply=Reply(calls=calls), calls=calls),))
+    with pytest.raises(DataError, match="truth"):
+        score_episode(replace(task, data=None), played)
 
 
 def test_malformed_calls_count_as_no_call_for_irrelevance(

@@ -134,7 +134,7 @@ def _occlude_clue(
     if share == 0:
         covered, room_note = occlusion.cover_next_to_clues(image, rng, clue)
         notes = "; ".join(filter(None, (note, room_note)))
-        return VariedPicture(covered, boxes, {"share": share, "side": "next"}, notes)
+        return VariedPicture(covered, boxes, {"share": share, "side": "outside"}, notes)
     covered, side = occlusion.cover_clues(image, share, rng, clue)
     return VariedPicture(covered, boxes, {"share": share, "side": side}, note)
 

@@ -49,7 +49,7 @@ from toolmark.suites.mfcl_speech.speech_task_data import Recognition, Utterance
 
 _N_BABBLE = 6
 _MAX_DRAWS = 4  # of a preset's acoustics, until a listener can follow
-_CACHE_VERSION = 7  # of cached results: increase it when the same job would give another result
+_CACHE_VERSION = 8  # of cached results: increase it when the same job would give another result
 
 
 _LIBRARIES = (

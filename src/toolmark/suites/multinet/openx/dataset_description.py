@@ -1,7 +1,6 @@
 """A folder's description of its robot: `dataset.json` next to the data, which is optional.
 
-    {"names": ["x", "y", "gripper"], "environment": "an arm at a sink; it gets the target's
-    position"}
+    {"names": ["x", "y", "gripper"], "environment": "an arm at a sink"}
 
 `names` are the numbers of an action in their order. `environment` is shown to the model. Both may
 be left out.
