@@ -21,7 +21,7 @@ from toolmark.environments.search_environment import (
 
 def own(name: str, parted: bool = False, **given: Any) -> Result:
     web = SearchEnvironment(
-        search_tools(parted=parted), Canned(), snippets=True, takes_parts=parted
+        search_tools(takes_parts=parted), Canned(), snippets=True, takes_parts=parted
     )
     return asyncio.run(web.call(Call(name=name, arguments=json.dumps(given))))
 

@@ -229,7 +229,8 @@ def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
 
 
 def asked(**given: Any) -> Result:
-    web = SearchEnvironment(search_tools(parted=True), Canned(), snippets=True, takes_parts=True)
+    tools = search_tools(takes_parts=True)
+    web = SearchEnvironment(tools, Canned(), snippets=True, takes_parts=True)
     return asyncio.run(web.call(Call(name=SEARCH_TOOL, arguments=json.dumps(given))))
 
 
@@ -243,7 +244,7 @@ def test_the_parts_of_a_query_are_joined_for_the_engine() -> None:
 @pytest.mark.parametrize("parted", [False, True])
 def test_the_tools_on_offer_take_what_they_say_and_ask_for_what_they_need(parted: bool) -> None:
     web = SearchEnvironment(
-        search_tools(parted=parted), Canned(), snippets=True, takes_parts=parted
+        search_tools(takes_parts=parted), Canned(), snippets=True, takes_parts=parted
     )
     for tool in asyncio.run(web.tools()):
         texts = {"url": "https://a.example/tea", "mode": "markdown", "max_results": 2}

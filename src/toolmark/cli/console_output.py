@@ -329,7 +329,7 @@ def _failure_text(score: Score, failure_names: Mapping[str, str]) -> str:
     verdict = next(iter(score.verdicts.values()), None)
     label = next((each for each in verdict.labels if each.primary), None) if verdict else None
     return (
-        f"{label.cause}  {run_names.native_failure_label(label.suite_cause, failure_names)}".strip()
+        f"{label.cause}  {run_names.suite_cause_label(label.suite_cause, failure_names)}".strip()
         if label
         else ""
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,9 @@ def next_steps() -> list[str]:
 
     The demo needs no extra, so a suite that does has the command that installs it before its own.
     """
-    toolmark, model = ".venv/bin/toolmark", "http://localhost:8000/v1#my-model"
+    # `make demo` calls the program of the checkout, which is on no search path
+    toolmark = sys.argv[0] if sys.argv[0].startswith(".venv") else "toolmark"
+    model = "http://localhost:8000/v1#my-model"
     return [
         f"{toolmark} doctor -m {model}",
         f"{toolmark} run bfcl -m {model} -T category=live",

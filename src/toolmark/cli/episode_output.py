@@ -98,7 +98,7 @@ def _label_text(label: Label, failure_names: Mapping[str, str]) -> str:
         None,
         (
             label.cause,
-            run_names.native_failure_label(label.suite_cause, failure_names),
+            run_names.suite_cause_label(label.suite_cause, failure_names),
             label.evidence,
         ),
     )

@@ -101,12 +101,13 @@ _PAGE_PARAMETERS: dict[str, Any] = {
 }
 
 
-def search_tools(*, parted: bool = False) -> tuple[Tool, Tool]:
+def search_tools(*, takes_parts: bool = False) -> tuple[Tool, Tool]:
     """Return the two tools; the descriptions are toolmark's.
 
-    With `parted` the query has one parameter for each of QUERY_PARTS (MFCL Vision, appendix A).
+    With `takes_parts` the query has one parameter for each of QUERY_PARTS (MFCL Vision, appendix
+    A).
     """
-    query_parameters = QUERY_PARTS if parted else {"keywords": "Words to search for."}
+    query_parameters = QUERY_PARTS if takes_parts else {"keywords": "Words to search for."}
     query_schemas = {
         name: {"type": "string", "description": text} for name, text in query_parameters.items()
     }
@@ -140,7 +141,7 @@ def join_query_parts(*parts: str) -> str:
 class SearchEnvironment(Environment):
     """One episode on the web. Without `snippets` a hit is a title and an address only.
 
-    With `takes_parts` the search tool takes its query in parts, as `search_tools(parted=True)`
+    With `takes_parts` the search tool takes its query in parts, as `search_tools(takes_parts=True)`
     describes it. With `official_wording` unusual arguments have the effects of BFCL V4: max_results
     slices a list as in Python, and only lower-case schemes are known. Otherwise null counts as left
     out, and an error says what is expected.

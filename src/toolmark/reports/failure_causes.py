@@ -45,7 +45,7 @@ class Causes:
 
 
 def count_causes(
-    index: int, scores: Iterable[Score], rule: str, native_descriptions: Mapping[str, str]
+    index: int, scores: Iterable[Score], rule: str, suite_cause_descriptions: Mapping[str, str]
 ) -> Causes:
     """Count the causes of failure under one grading rule; `index` is the run's page position."""
     primary: Counter[tuple[str, str]] = Counter()
@@ -69,7 +69,13 @@ def count_causes(
     keys = sorted(examples, key=lambda key: (-primary[key], -secondary[key], key))
     rows = [
         _cause_row(
-            index, rule, native_descriptions, primary[key], total, secondary[key], *examples[key]
+            index,
+            rule,
+            suite_cause_descriptions,
+            primary[key],
+            total,
+            secondary[key],
+            *examples[key],
         )
         for key in keys
     ]
@@ -97,7 +103,7 @@ def _failure_profile(found: Causes) -> tuple[Any, ...]:
 def _cause_row(
     index: int,
     rule: str,
-    native_descriptions: Mapping[str, str],
+    suite_cause_descriptions: Mapping[str, str],
     n: int,
     total: int,
     n_also: int,
@@ -114,7 +120,7 @@ def _cause_row(
     evidence = label.evidence if len(label.evidence) <= 300 else f"{label.evidence[:300]} …"
     return Cause(
         cause=label.cause,
-        suite_cause=run_names.native_failure_label(label.suite_cause, native_descriptions),
+        suite_cause=run_names.suite_cause_label(label.suite_cause, suite_cause_descriptions),
         n=n,
         share=n / total if total else 0.0,
         n_also=n_also,

@@ -255,12 +255,12 @@ def _template_values(runs: Sequence[Run], shown_runs: list[RunFacts]) -> dict[st
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     run_values = [
         {
-            "name": side.name,
-            "rules": [rule.name for rule in side.rules],
-            "words": side.rules[0].title_by_name,
+            "name": shown_run.name,
+            "rules": [rule.name for rule in shown_run.rules],
+            "words": shown_run.rules[0].title_by_name,
             "repeats": run.info.plan.repeats,
         }
-        for side, run in zip(shown_runs, runs, strict=True)
+        for shown_run, run in zip(shown_runs, runs, strict=True)
     ]
     return {
         "title": _page_title(shown_runs),
@@ -268,7 +268,7 @@ def _template_values(runs: Sequence[Run], shown_runs: list[RunFacts]) -> dict[st
         "parts": [table_format.make_grid(table) for table in score_tables.score_tables(shown_runs)],
         "comparisons": [*_comparison_sections(runs)],
         "cautions": run_facts.runs_by_caution(shown_runs),
-        "n_not_run": sum(side.n_not_run for side in shown_runs),
+        "n_not_run": sum(shown_run.n_not_run for shown_run in shown_runs),
         "runs": episode_block.embed_json(run_values).decode(),
         "script": script,
         "script_hash": Markup(f"sha256-{digest}"),
@@ -284,7 +284,7 @@ def _template_values(runs: Sequence[Run], shown_runs: list[RunFacts]) -> dict[st
 
 
 def _page_title(shown_runs: Sequence[RunFacts]) -> str:
-    suites = ", ".join(dict.fromkeys(side.suite for side in shown_runs))
+    suites = ", ".join(dict.fromkeys(shown_run.suite for shown_run in shown_runs))
     return (
         f"{shown_runs[0].model} on {suites}"
         if len(shown_runs) == 1

@@ -60,7 +60,7 @@ def compare_runs(
     with report_mismatch_as_damage(a, b):
         numbers = _comparison_fields(a, presentation, chosen_rule, table_a, table_b, test)
         _, rows_a, rows_b = _common_headline(presentation.metrics[chosen_rule], table_a, table_b)
-        sides = (name_a, numbers["score_a"]), (name_b, numbers["score_b"])
+        scores = (name_a, numbers["score_a"]), (name_b, numbers["score_b"])
         return Comparison(
             a=name_a,
             b=name_b,
@@ -68,7 +68,7 @@ def compare_runs(
             **numbers,
             settings=settings,
             warnings=(
-                *_partial_warnings(sides, rows_a, rows_b),
+                *_partial_warnings(scores, rows_a, rows_b),
                 *run_differences.difference_warnings(a, b, *changed),
             ),
             n_changed=changed[0],

@@ -85,7 +85,7 @@ class RunFacts:
     not_run_rows: Grid
 
     @property
-    def is_grouped(self) -> str:
+    def group_note(self) -> str:
         """The text for the number of groups of the headline's n, "" without groups."""
         n = self.rules[0].n_groups_by_name.get(self.headline.name, 0)
         return f" in {table_format.pluralize(n, 'group')}" if 0 < n < self.headline.n else ""
@@ -179,8 +179,8 @@ def suite_overviews(
     Raises DataError for an unknown overview and for scores that it cannot show.
     """
     overviews: dict[str, list[PageSection]] = {}
-    for suite in dict.fromkeys(side.suite for side in shown_runs):
-        indices = [i for i, side in enumerate(shown_runs) if side.suite == suite]
+    for suite in dict.fromkeys(shown_run.suite for shown_run in shown_runs):
+        indices = [i for i, shown_run in enumerate(shown_runs) if shown_run.suite == suite]
         first = presentations[indices[0]]
         indices = [
             i
@@ -224,8 +224,10 @@ def suite_profiles(
     models = run_names.distinct_model_names(runs)
     for profile in dict.fromkeys(each.profile for each in presentations if each.profile):
         compared_runs = [
-            ComparedRun(side.suite, model, side.name, found, distinguishing, run.info.created)
-            for run, model, distinguishing, side, presentation, found in zip(
+            ComparedRun(
+                shown_run.suite, model, shown_run.name, found, distinguishing, run.info.created
+            )
+            for run, model, distinguishing, shown_run, presentation, found in zip(
                 runs,
                 models,
                 run_names.distinguishing_settings(runs, models),
@@ -259,9 +261,9 @@ def _remove_interval_note(note: str) -> str:
 def runs_by_caution(shown_runs: Sequence[RunFacts]) -> dict[str, list[str]]:
     """Return the cautions that readers must know first, each with the names of its runs."""
     found: dict[str, list[str]] = {}
-    for side in shown_runs:
-        if side.caution:
-            found.setdefault(side.caution, []).append(side.name)
+    for shown_run in shown_runs:
+        if shown_run.caution:
+            found.setdefault(shown_run.caution, []).append(shown_run.name)
     return found
 
 

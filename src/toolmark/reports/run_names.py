@@ -118,7 +118,7 @@ def _setting_text(value: Any) -> str:
     return shorten_text(text, MAX_SETTING_LENGTH)
 
 
-def native_failure_label(suite_cause: str, failure_names: Mapping[str, str]) -> str:
+def suite_cause_label(suite_cause: str, failure_names: Mapping[str, str]) -> str:
     """Return a suite's own failure class, with the suite's description where it has one."""
     return visible_text(" ".join(filter(None, (suite_cause, failure_names.get(suite_cause, "")))))
 

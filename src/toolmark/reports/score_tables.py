@@ -26,17 +26,19 @@ def score_tables(shown_runs: Sequence[RunFacts]) -> Iterator[Table]:
         ]
         yield from _score_table("Scores", found, shown_runs)
         return
-    for suite in dict.fromkeys(side.suite for side in shown_runs):
-        runs = [side for side in shown_runs if side.suite == suite]
+    for suite in dict.fromkeys(shown_run.suite for shown_run in shown_runs):
+        runs = [shown_run for shown_run in shown_runs if shown_run.suite == suite]
         for names, numbers in _group_equal_rules(runs):
-            reads = _align_names([(side.name, x) for side, x in zip(runs, numbers, strict=True)])
+            reads = _align_names(
+                [(shown_run.name, x) for shown_run, x in zip(runs, numbers, strict=True)]
+            )
             yield from _score_table(f"Scores on {suite}, {_rule_label(names)}", reads, runs)
 
 
 def _group_equal_rules(shown_runs: Sequence[RunFacts]) -> list[tuple[list[str], list[RuleNumbers]]]:
     """Return the grading rules of runs of one suite; those with equal numbers are grouped."""
     groups: list[tuple[list[str], list[RuleNumbers]]] = []
-    for reads in zip(*(side.rules for side in shown_runs), strict=True):
+    for reads in zip(*(shown_run.rules for shown_run in shown_runs), strict=True):
         numbers = [read.estimates for read in reads]
         same = next((x for x in groups if [read.estimates for read in x[1]] == numbers), None)
         if same:
@@ -109,9 +111,9 @@ def _score_table(
 def _side_notes(shown_runs: Sequence[RunFacts]) -> list[str]:
     """Return the suites' notes on the scores, each with its runs where it does not apply to all."""
     runs_by_note: dict[str, dict[str, None]] = {}
-    for side in shown_runs:
-        for note in side.notes:
-            runs_by_note.setdefault(note, {})[side.name] = None
+    for shown_run in shown_runs:
+        for note in shown_run.notes:
+            runs_by_note.setdefault(note, {})[shown_run.name] = None
     return [
         note if len(run_names) == len(shown_runs) else f"{', '.join(run_names)}: {note}"
         for note, run_names in runs_by_note.items()

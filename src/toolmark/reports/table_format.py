@@ -24,7 +24,7 @@ _CONTROL_REPLACEMENTS: dict[int, int | str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class Shading:
     """The shading of a table's last columns: each cell's position from low to high, in per cent."""
 
     low: str
@@ -42,7 +42,7 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[bool, ...]
     note: str = ""
-    shading: Heat | None = None
+    shading: Shading | None = None
     is_collapsed: bool = False
 
 
@@ -88,7 +88,7 @@ def _finite_number(cell: Cell) -> float | None:
     return cell if isinstance(cell, float | int) and math.isfinite(cell) else None
 
 
-def _heat_shading(shaded_columns: Sequence[Sequence[Cell]], first_column: int) -> Heat | None:
+def _heat_shading(shaded_columns: Sequence[Sequence[Cell]], first_column: int) -> Shading | None:
     """Position every share between the minimum and the maximum; None if no shares differ.
 
     A cell without a number has no position.
@@ -102,7 +102,7 @@ def _heat_shading(shaded_columns: Sequence[Sequence[Cell]], first_column: int) -
         tuple(None if x is None else round(100 * (x - low) / (high - low)) for x in row)
         for row in rows
     )
-    return Heat(
+    return Shading(
         number_format.format_percent(low), number_format.format_percent(high), first_column, places
     )
 

@@ -104,7 +104,7 @@ QUESTIONS = [
 def test_the_words_of_the_picture_are_searched_for(
     asked: str, wanted: str, parted: bool, media: MediaStore
 ) -> None:
-    tools = search_tools(parted=parted)
+    tools = search_tools(takes_parts=parted)
     said = answer(TextSearchAgent(media), asked, MUSEUM, media, tools=tools)
     assert json.loads(said)["answer"] == wanted
 

@@ -144,9 +144,9 @@ class SpeechTaskMaker(ItemMaker[SpokenItem]):
 
 
 @lru_cache(maxsize=2)
-def load_pipeline(recipe: SpeechRecipe, home: str) -> SpeechPipeline:
+def load_pipeline(recipe: SpeechRecipe, speech_folder: str) -> SpeechPipeline:
     """Return this process's speech pipeline: voices and models are loaded once."""
-    return SpeechPipeline(recipe, Path(home))
+    return SpeechPipeline(recipe, Path(speech_folder))
 
 
 def _make_jobs(

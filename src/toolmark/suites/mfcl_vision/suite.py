@@ -83,7 +83,7 @@ def load(parameters: VisionParameters) -> Suite:
     origin = _generated_origin(parameters) if is_generated else _folder_origin(parameters)
     media = MediaStore(files.cache_folder() / "media")
     maker = task_maker.VisionTaskMaker(origin.source, media, origin.seed)
-    tools = search_environment.search_tools(parted=parameters.structured)
+    tools = search_environment.search_tools(takes_parts=parameters.structured)
     # the plan of a folder's items must record the seed that is used
     recorded = {} if is_generated else {"seed": origin.seed}
     return Suite(
