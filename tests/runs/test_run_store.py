@@ -113,7 +113,7 @@ def test_an_episode_twice_is_damage(folder: Path) -> None:
         (b"[]", "run.json: cannot be read"),
         (b"\xff\xfe", "run.json: cannot be read"),
         (b'{"format":99,"plan":{"suite":"s","model":"m","tool_format":"d"},"seed":1,"n_tasks":1}',
-         "a newer version of toolmark .format 99, this one reads 2.; open it with that"),
+         "a newer version of toolmark .format 99, this one reads 3.; open it with that"),
         (b'{"format":1,"plan":{},"seed":1,"command":"toolmark run s -m m"}',
          "an older version of toolmark .format 1,.*; make a new run: toolmark run s -m m --fresh$"),
         (b'{"format":1}', "an older version of toolmark .*make a new run: the command that"),

@@ -265,7 +265,7 @@ SETS: dict[str, Change] = {
     "no card": _gone("README.md"), "no manifest": _gone("manifest.json"),
     "manifest damaged": _text("manifest.json", lambda text: text[:20]),
     "manifest of another format": _text(
-        "manifest.json", lambda text: text.replace('"format": 1', '"format": 7')),
+        "manifest.json", lambda text: text.replace('"format": 2', '"format": 7')),
     "tasks changed": _text("tasks.jsonl", lambda text: text + _first(text)),
     "tasks gone": _gone("tasks.jsonl"),
     "another file": lambda path: (path / "notes.txt").write_text("mine"),
