@@ -148,9 +148,8 @@ def _other_suites(folder: Path) -> dict[str, Any]:
 
 
 def _run_of(folder: Path, logs: str, part: str) -> Path:
-    """Return the oldest run folder whose name holds a part."""
-    found = [path for path in (folder / logs).iterdir() if part in path.name]
-    return min(found, key=lambda path: json.loads((path / "run.json").read_text())["created"])
+    """Return the first run folder, by name, whose name has a part."""
+    return next(path for path in sorted((folder / logs).iterdir()) if part in path.name)
 
 
 def _stored(folder: Path) -> dict[str, Any]:

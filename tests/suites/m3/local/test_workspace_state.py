@@ -607,8 +607,8 @@ FOUND: dict[str, Any] = {
         {"data.db": {"tables": {"t": {"rows": {"contains": [["Oats", "4"]]}}}}},
     ],
 )
-def test_what_is_there_is_found(expects: dict[str, Any]) -> None:
-    assert find_differences(expects, FOUND) == []
+def test_what_is_there_is_found(expected_state: dict[str, Any]) -> None:
+    assert find_differences(expected_state, FOUND) == []
 
 
 @pytest.mark.parametrize(
@@ -634,8 +634,8 @@ def test_what_is_there_is_found(expects: dict[str, Any]) -> None:
         ({"w.xlsx": {"charts": {"contains": ["2"]}}}, "is not in"),
     ],
 )
-def test_what_is_not_there_is_reported(expects: dict[str, Any], said: str) -> None:
-    (difference,) = find_differences(expects, FOUND)
+def test_what_is_not_there_is_reported(expected_state: dict[str, Any], said: str) -> None:
+    (difference,) = find_differences(expected_state, FOUND)
     assert said in difference
 
 
