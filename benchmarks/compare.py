@@ -46,6 +46,7 @@ from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Presentation, Scorer
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
 from toolmark.statistics.score_columns import Columns, gather_columns
 
@@ -61,9 +62,9 @@ WRONG = Verdict(
 RIGHT = Verdict(outcome="correct", value=1.0, parts={"calls": 1.0})
 
 
-def judge(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
+def judge(episode: Episode) -> Mapping[str, Verdict]:
     """Judge an answer by its only letter."""
-    return {"exact": RIGHT if trajectory.answer == "r" else WRONG}
+    return {"exact": RIGHT if episode.answer == "r" else WRONG}
 
 
 def metrics(table: Columns) -> list[Metric]:

@@ -72,10 +72,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     recipe = SpeechRecipe(seed=asked.seed)
-    kept = drawn(SpeechPipeline(recipe), list(jobs(asked.drawn, recipe.seed)))
+    saved = drawn(SpeechPipeline(recipe), list(jobs(asked.drawn, recipe.seed)))
     found = measured(asked.items, asked.heard, asked.seed)
     table(found)
-    sys.exit(not (ordered(found) and kept))
+    sys.exit(not (ordered(found) and saved))
 
 
 # --- what is drawn ----------------------------------------------------------------------
@@ -89,21 +89,21 @@ def jobs(n: int, seed: int) -> Iterator[UtteranceJob]:
         yield from filter(None, speech_task_maker._make_jobs(task, "noisy", ()))
 
 
-def drawn(booth: SpeechPipeline, asked: Sequence[UtteranceJob]) -> bool:
+def drawn(studio: SpeechPipeline, asked: Sequence[UtteranceJob]) -> bool:
     """Print how features, voices and settings are spread; tell whether all values survive."""
     lost = twice = 0
     features: Counter[str] = Counter()
     many: Counter[str] = Counter()
     for job in asked:
-        rewritten, said, *_ = booth.word_request(job)
+        rewritten, said, *_ = studio.word_request(job)
         made = [change.feature for change in said.changes[len(rewritten.changes) :]]
         features.update(made or ["none"])
         many[str(len(made))] += 1
         lost += bool(value_survival.lost_facts(job.written, said.text, job.facts))
         twice += len({CLASS[feature] for feature in made}) < len(made)
-    stages = [stage for job in asked for stage in booth.draw_settings(job).stages]
-    voices = [booth.choose_voice(job) for job in asked]
-    print(f"{len(asked)} entries, seed {booth.recipe.seed}, condition noisy, first draw")
+    stages = [stage for job in asked for stage in studio.draw_settings(job).stages]
+    voices = [studio.choose_voice(job) for job in asked]
+    print(f"{len(asked)} entries, seed {studio.recipe.seed}, condition noisy, first draw")
     print(f"utterances that lose an argument value: {lost}; with two features of a class: {twice}")
     spread("disfluencies", features)
     spread("disfluencies in one utterance", many)
@@ -183,11 +183,11 @@ def turn(task: Task) -> dict[str, Any]:
 
 def progress(what: str, tasks: Iterable[Task], n: int) -> Iterator[Task]:
     """Pass tasks on, telling now and then how far it is."""
-    started = told = time.monotonic()
+    started = reported = time.monotonic()
     for at, task in enumerate(tasks, 1):
-        if time.monotonic() - told > EVERY_S or at == n:
-            told = time.monotonic()
-            print(f"{what}: {at} of {n}, {told - started:.0f} s", file=sys.stderr, flush=True)
+        if time.monotonic() - reported > EVERY_S or at == n:
+            reported = time.monotonic()
+            print(f"{what}: {at} of {n}, {reported - started:.0f} s", file=sys.stderr, flush=True)
         yield task
 
 
@@ -246,17 +246,17 @@ def ordered(found: Columns) -> bool:
     )
     good = True
     for name, steps in LADDERS.items():
-        for told in ("STOI", "accuracy"):
-            part = PARTS[told]
+        for reported in ("STOI", "accuracy"):
+            part = PARTS[reported]
             pairs = zip(steps, (CLEAN, *steps), strict=False)
             moves = [against(part, after, before, found) for after, before in pairs]
             rises = [steps[n] for n, move in enumerate(moves) if (move.low or 0) > 0]
             whole = against(part, steps[-1], CLEAN, found)
             falls = whole.high is not None and whole.high < 0
-            met = not rises and (falls or told != "STOI")
+            met = not rises and (falls or reported != "STOI")
             strict = all((move.value or 0) <= 0 for move in moves)
             note = ", every step" if strict else f", but better at {rises}" if rises else ""
-            print(f"  {name:14} {told:9} {'yes' if met else 'NO'}{note}; "
+            print(f"  {name:14} {reported:9} {'yes' if met else 'NO'}{note}; "
                   f"{steps[-1]} to clean {shown(whole, part, sign='+')}")  # fmt: skip
             good &= met
     return good

@@ -47,9 +47,9 @@ def main() -> None:
     head = ("layout", "games", "rows", *NAMES)
     print(f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for name, part in parts.items():
-        told = [shown(part, baseline) for baseline in NAMES]
+        reported = [shown(part, baseline) for baseline in NAMES]
         games = len({frame.group for frame, _ in part})
-        print(f"| {' | '.join((name, f'{games}', f'{len(part):,}', *told))} |")
+        print(f"| {' | '.join((name, f'{games}', f'{len(part):,}', *reported))} |")
     sys.exit(not all(known))
 
 

@@ -60,10 +60,10 @@ def main() -> None:
     if asked.calibrate:
         calibrate(sentences(0))
         return
-    held = sentences(1)
-    met = [rates(held[: asked.sentences], asked.seeds), speed(held[:200])]
+    collected = sentences(1)
+    met = [rates(collected[: asked.sentences], asked.seeds), speed(collected[:200])]
     with tempfile.TemporaryDirectory() as folder:
-        met.append(real(held[-asked.spoken :], Path(folder)))
+        met.append(real(collected[-asked.spoken :], Path(folder)))
     sys.exit(0 if all(met) else 1)
 
 

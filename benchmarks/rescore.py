@@ -92,7 +92,7 @@ def log(suite: Suite, task: Task, result: list[list[str]]) -> list[Any]:
         {"role": "state_info", "class_name": name, "content": content}
         for name, content in data.get("config", {}).items()
     ]
-    told: list[Any] = [state] if state else []
+    reported: list[Any] = [state] if state else []
     for turn, steps in zip(task.turns, result, strict=False):
         said = turn.messages
         if turn is task.turns[0]:
@@ -106,8 +106,8 @@ def log(suite: Suite, task: Task, result: list[list[str]]) -> list[Any]:
                  "model_response_decoded": [text]},
                 {"role": "tool", "content": json.dumps({"result": "done"})},
             ]  # fmt: skip
-        told += [entry, *([state] if state else [])]
-    return told
+        reported += [entry, *([state] if state else [])]
+    return reported
 
 
 def measure(root: Path, sittings: int, command: str | None) -> dict[str, float]:

@@ -157,8 +157,8 @@ def _suite(n: int) -> Any:
             for i in range(n):
                 yield t.Task(id=f"t{i}", item=f"t{i}", suite="bench", turns=turns, tools=tools)
 
-    def judge(task: t.Task, trajectory: t.Trajectory) -> dict[str, t.Verdict]:
-        assert len(trajectory.steps) == 2
+    def judge(episode: Any) -> dict[str, t.Verdict]:
+        assert len(episode.trajectory.steps) == 2
         return {"official": t.Verdict(outcome="correct", value=1.0)}
 
     scorer = Scorer(
@@ -167,7 +167,13 @@ def _suite(n: int) -> Any:
         metrics=lambda columns: (Metric("success"),),
         presentation=Presentation(tables=lambda columns: ()),
     )
-    return Suite("bench", Tasks(), EnvironmentSource(_site()), scorer, {"native": NATIVE_FORMAT})
+    return Suite(
+        name="bench",
+        tasks=Tasks(),
+        environment=EnvironmentSource(_site()),
+        scorer=scorer,
+        tool_formats={"native": NATIVE_FORMAT},
+    )
 
 
 def _site() -> Any:

@@ -84,12 +84,12 @@ def compare(jobs: list[tuple[str, Voice]], rounds: int, folder: Path) -> bool:
 
 def again(jobs: list[tuple[str, Voice]], folder: Path) -> bool:
     """Print what a kept clip costs; tell whether nothing was made or written for it."""
-    kept = {path: path.stat().st_mtime_ns for path in folder.rglob("*.wav")}
+    saved = {path: path.stat().st_mtime_ns for path in folder.rglob("*.wav")}
     started = time.perf_counter()
     for text, one in jobs:
         speech_synthesis.synthesise_clip(text, one, folder=folder)
     took_ms = 1e3 * (time.perf_counter() - started) / len(jobs)
-    same = kept == {path: path.stat().st_mtime_ns for path in folder.rglob("*.wav")}
+    same = saved == {path: path.stat().st_mtime_ns for path in folder.rglob("*.wav")}
     print(f"from the cache: {took_ms:.2f} ms a clip; {'no' if same else 'SOME'} clip was made anew")
     return same
 

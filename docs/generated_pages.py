@@ -16,6 +16,7 @@ import typer
 import toolmark
 from toolmark.cli.app import app as command_line
 from toolmark.core.user_modules import import_attribute
+from toolmark.formats.call_syntaxes import call_syntaxes
 from toolmark.suites import suite_registry
 
 MARK = re.compile(r"^<!-- generated: ([a-z ]+) -->$", re.MULTILINE)
@@ -23,14 +24,21 @@ MARK = re.compile(r"^<!-- generated: ([a-z ]+) -->$", re.MULTILINE)
 RECORDS = (
     "Task", "Turn", "Message", "Text", "Image", "Audio", "Tool", "Call", "Request", "Reply",
     "Usage", "Result", "Step", "Trajectory", "Attempt", "Verdict", "Label", "Score", "Estimate",
+    "Table", "Chart", "Check",
 )  # fmt: skip
 EXTENSION_POINTS = (
+    "toolmark.scoring.episode:Episode",
+    "toolmark.scoring.episode:EpisodeCall",
+    "toolmark.scoring.score_rows:Row",
     "toolmark.core.environment:Environment",
     "toolmark.core.environment:EnvironmentFactory",
     "toolmark.core.model:Model",
     "toolmark.core.model:Control",
+    "toolmark.judging.scripted_judge:ScriptedJudge",
     "toolmark.core.records:ToolFormat",
+    "toolmark.models.installed_wires:WireSettings",
     "toolmark.agents.agent:Agent",
+    "toolmark.perturb.text.text_perturbations:TextPerturbation",
     "toolmark.runs.suite_parameters:SuiteParameters",
     "toolmark.statistics.metric_formulas:Metric",
 )
@@ -72,8 +80,8 @@ def _sentence_lines(text: str | None) -> str:
 
 def _without_environment_help(epilog: str) -> str:
     """Return the examples: what holds for all flags stands once, at the top of the page."""
-    kept = [part for part in epilog.split("\n\n") if "environment twin" not in part]
-    return "\n\n".join(part.strip() for part in kept)
+    examples = [part for part in epilog.split("\n\n") if "environment variable: " not in part]
+    return "\n\n".join(part.strip() for part in examples)
 
 
 def _parameter_table(params: Sequence[Any], context: Any) -> Iterator[str]:
@@ -123,6 +131,20 @@ def _suite_lines(name: str) -> Iterator[str]:
         yield f"Tool formats: {note}\n"
     if baselines := suite_registry.baseline_names(name):
         yield f"Baselines: {', '.join(_code(f'baseline/{each}') for each in baselines)}\n"
+
+
+def call_syntax_table() -> str:
+    """Return a table of the call syntaxes: name, models, example, the server's flag, if asked."""
+    rows = ["| name | models | a call of `f` with `a` = 1 | flag of vLLM | `--tool-format` |"]
+    rows.append("|---|---|---|---|---|")
+    for each in call_syntaxes().syntaxes:
+        example = each.example.replace("\n", "⏎").replace("```", "~~~")
+        asked = "yes" if each.render is not None else ""
+        rows.append(
+            f"| {_code(each.name)} | {each.models} | {_cell(_code(example))} "
+            f"| {_code(each.server_flag)} | {asked} |"
+        )
+    return "\n".join(rows)
 
 
 def _parameter_default(value: Any) -> str:
@@ -184,7 +206,7 @@ def record_types() -> str:
 
 def metric_formulas() -> str:
     """Return the directives for the formulas of which a metric is made."""
-    modules = ("metric_formulas", "level_formulas", "class_formulas")
+    modules = ("metric_formulas", "level_formulas", "class_formulas", "label_formulas")
     names = [name for each in modules for name in _public_classes(f"toolmark.statistics.{each}")]
     return _directives(name for name in names if not name.endswith(".Metric"))
 
@@ -221,6 +243,7 @@ def _directives(names: Iterable[str]) -> str:
 GENERATORS: dict[str, Callable[[], str]] = {
     "command line": command_reference,
     "suites": suite_reference,
+    "call syntaxes": call_syntax_table,
     "public names": public_names,
     "run folder": run_folder,
     "settings": settings,

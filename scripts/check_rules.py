@@ -1,8 +1,7 @@
 """The rules of the house, checked in one pass: `python scripts/check_rules.py`.
 
 Prints one line for each place that breaks a rule, then the counts. Exit code 1 where there is any.
-Imports are read from the syntax tree, those inside functions and for type checkers included, and
-from `module:attribute` strings.
+`house_imports.py` has the levels of the rooms, `house_names.py` and `house_words.toml` the words.
 """
 
 from __future__ import annotations
@@ -10,30 +9,14 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+import house_imports
+import house_names
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "toolmark"
-
-# Rooms by level. A module imports from its own room and from lower levels.
-LEVELS: tuple[frozenset[str], ...] = (
-    frozenset({"core"}),
-    frozenset({"language", "models", "statistics", "sources", "formats"}),
-    frozenset({"scoring", "environments", "perturb", "generation"}),
-    frozenset({"agents"}),
-    frozenset({"runs"}),
-    frozenset({"authoring", "baselines", "official_bfcl", "verification"}),
-    frozenset({"suites"}),
-    frozenset({"reports"}),
-    frozenset({"studio"}),
-    frozenset({"api"}),
-    frozenset({"cli"}),
-    frozenset({"__main__"}),
-)
-LEVEL_OF = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 GRADERS = frozenset({"scoring", "statistics", "formats"})
 TRANSPORTS = frozenset(
@@ -44,7 +27,9 @@ UNPICKLERS = frozenset({"pickle", "marshal", "shelve", "yaml"})
 # faults of other people's code become "not run" here, and nowhere else
 BROAD_CATCHES = frozenset(
     {
+        "toolmark.core.errors",
         "toolmark.runs.episode_execution",
+        "toolmark.runs.judge_panels",
         "toolmark.runs.presentation_writer",
         "toolmark.runs.run_scoring",
     }
@@ -55,218 +40,25 @@ BROAD_CATCHES = frozenset(
 ATTRIBUTE_LOOKUPS = {
     "toolmark.cli.wrong_command_lines": "errors of click differ in what they hold",
     "toolmark.environments.public_web": "errors of pyreqwest may have details",
+    "toolmark.formats.installed_formats": "tool formats of other packages",
     "toolmark.models.http_client": "errors of pyreqwest may have details",
     "toolmark.models.user_model": "the name and `close` of a plain object of the user",
     "toolmark.official_bfcl.simulators": "files, folders and modules of the official package",
     "toolmark.official_bfcl.truth_replay": "files and folders of the official package",
     "toolmark.perturb.speech.audio_clip": "errors of libsndfile, which is imported when needed",
+    "toolmark.pytest_plugin": "what workers of pytest-xdist are marked by",
     "toolmark.runs.code_hashes": "import finders of other packages",
     "toolmark.suites.m3.local.workspace_state.file_readers": "shapes of python-pptx",
     "toolmark.suites.m3.local.workspace_state.read_budget": "flags that some systems lack",
     "toolmark.suites.mfcl_vision.picture_variants": "JPEG segments of some pictures of Pillow",
 }
 
-RETIRED_WORDS = frozenset(
-    """
-    told kept held lose loses mend mends mended sure able sit sits cast crew door booth purse shelf
-    weave hunt beside knob knobs dialect dialects instrument instruments
-    """.split()  # noqa: SIM905
-)
-# with a hyphen before or after, a word is part of a name in data
-RETIRED_TEXT = re.compile(
-    rf"(?<![\w-])(?:{'|'.join(sorted(RETIRED_WORDS))})(?![\w-])|\b(?:of yours|of one's own)\b",
-    re.IGNORECASE,
-)
-# Modules whose texts hold such a word: what other people write, what a prompt says to a model, and
-# doors and shelves that are drawn.
-OTHER_TEXTS = {
-    "toolmark.suites.m3.judge_questions": "a prompt",
-    "toolmark.suites.m3.local.families.label_tasks": "a library's shelf marks",
-    "toolmark.suites.m3.local.families.stock_tasks": "a shelf of a shop",
-    "toolmark.suites.m3.local.pictures.printed_papers": "a style of forms, drawn by its name",
-    "toolmark.suites.m3.local.pictures.signs_and_shelves": "a shelf is drawn",
-    "toolmark.suites.mfcl_speech.clarification_phrases": "what models write",
-    "toolmark.suites.mfcl_speech.model_rewording": "a prompt",
-    "toolmark.suites.mfcl_speech.wording_fidelity": "what models write",
-    "toolmark.suites.mfcl_vision.final_answer": "what models write",
-    "toolmark.suites.mfcl_vision.prompts": "a prompt",
-    "toolmark.suites.mfcl_vision.scenes": "a shelf is drawn",
-    "toolmark.suites.mfcl_vision.scenes.street_scene": "a door is drawn",
-    "toolmark.suites.mfcl_vision.scenes.wall_scenes": "a shelf is drawn",
-    "toolmark.suites.multinet.openx.morphologies": "a prompt",
-    "toolmark.suites.multinet.synthetic.robovqa": "a prompt",
-    "toolmark.suites.multinet.synthetic.room_drawing": "a door is drawn",
-    "toolmark.suites.multinet.synthetic.room_layout": "a door is drawn",
-    "toolmark.perturb.speech.synthetic_noise": "a door is heard",
-}
-BARE_VERBS = frozenset(
-    """
-    add ask begin bind blame bring build call change check choose close collect come convert copy
-    count cut describe do draw drop edit end fetch fill find finish fit fix gather get give go hear
-    hold join judge keep know label leave let list load look lose make mark match measure meet mend
-    move name note offer open order pair pass pick place plan play print publish put raise read
-    record refuse remove render repeat replay report reset resolve rest run save say score search
-    see send serve set settle share show sort speak split start state stop store take tell test
-    told track try turn unpack use vary wait walk watch weigh win word work write
-    """.split()  # noqa: SIM905
-)
-MOST_BARE_VERBS = 0.01  # of all functions at the top of a module
-
-
-class Import(NamedTuple):
-    """One module of ours that another one names."""
-
-    source: str
-    target: str
-    line: int
-
-
-def module_name(path: Path) -> str:
-    """Return the dotted name of a source file."""
-    parts = ["toolmark", *path.relative_to(SOURCE).with_suffix("").parts]
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def room_of(module: str) -> str:
-    """Return the room of a module: the part below `toolmark`, `` for the package itself."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else ""
-
-
-def suite_of(module: str) -> str:
-    """Return the suite that a module belongs to, `` where it belongs to none."""
-    parts = module.split(".")
-    return parts[2] if len(parts) > 3 and parts[1] == "suites" else ""
-
-
-def existing_module(name: str, modules: Mapping[str, object]) -> str:
-    """Return the longest leading part of a dotted name that is a module."""
-    while name and name not in modules:
-        name = name.rpartition(".")[0]
-    return name
-
-
-def find_imports(module: str, tree: ast.AST, modules: Mapping[str, object]) -> Iterator[Import]:
-    """Yield what a module imports of ours, also inside functions and as strings."""
-    for node in ast.walk(tree):
-        names: list[str] = []
-        match node:
-            case ast.Import():
-                names = [alias.name for alias in node.names]
-            case ast.ImportFrom(module=str(base)):
-                names = [f"{base}.{alias.name}" for alias in node.names]
-            case ast.Constant(value=str(text)) if re.fullmatch(r"toolmark(\.\w+)+(:\w+)?", text):
-                names = [text.partition(":")[0]]
-        for name in names:
-            if name.partition(".")[0] == "toolmark":
-                target = existing_module(name, modules)
-                if target not in ("", "toolmark", module):
-                    yield Import(module, target, getattr(node, "lineno", 0))
-
-
-def upward_imports(imports: Iterable[Import]) -> Iterator[Import]:
-    """Yield imports that point up, or across to another room of the same level."""
-    for edge in imports:
-        source, target = room_of(edge.source), room_of(edge.target)
-        if source in ("", target):
-            continue
-        if LEVEL_OF[target] >= LEVEL_OF[source]:
-            yield edge
-
-
-def suite_imports(imports: Iterable[Import]) -> Iterator[Import]:
-    """Yield imports from one suite into another."""
-    for edge in imports:
-        source, target = suite_of(edge.source), suite_of(edge.target)
-        if source and target and source != target:
-            yield edge
-
-
-def circles(imports: Iterable[Import]) -> list[list[str]]:
-    """Return the groups of modules that import each other, by Tarjan's algorithm."""
-    targets: dict[str, set[str]] = defaultdict(set)
-    for edge in imports:
-        targets[edge.source].add(edge.target)
-    index: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    stack: list[str] = []
-    groups: list[list[str]] = []
-
-    def visit(module: str) -> None:
-        index[module] = lowest[module] = len(index)
-        stack.append(module)
-        for target in sorted(targets[module]):
-            if target not in index:
-                visit(target)
-                lowest[module] = min(lowest[module], lowest[target])
-            elif target in stack:
-                lowest[module] = min(lowest[module], index[target])
-        if lowest[module] == index[module]:
-            at = stack.index(module)
-            group = sorted(stack[at:])
-            del stack[at:]
-            if len(group) > 1:
-                groups.append(group)
-
-    for module in sorted(targets):
-        if module not in index:
-            visit(module)
-    return groups
-
-
-def module_functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Yield the functions of a module, private ones included, methods left out."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
-
-
-# drawn and sounding things that are really called so
-DRAWN_TESTS = frozenset({"test_a_door_slams_at_once_and_dies_away"})
-DRAWN_THINGS = frozenset({"draw_shelf", "_draw_door", "door"})
-
-
-def bound_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the names that a module gives: of functions, classes, parameters, fields, variables."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield node.lineno, name
-            case ast.ClassDef(name=name):
-                yield node.lineno, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-            case ast.arg(arg=name):
-                yield node.lineno, name
-            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-                yield node.lineno, name
-
-
-def retired_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield names that hold a retired word."""
-    for line, name in bound_names(tree):
-        if name not in DRAWN_THINGS and RETIRED_WORDS & set(name.lower().strip("_").split("_")):
-            yield line, name
-
-
-def retired_texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield retired words in strings: messages, help, options, keys and docstrings."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            for found in RETIRED_TEXT.finditer(node.value):
-                yield node.lineno, found[0]
-
-
-def retired_docs(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield retired words in a page of the documentation."""
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        for found in RETIRED_TEXT.finditer(line):
-            yield number, found[0]
-
 
 def is_broad(handler: ast.ExceptHandler) -> bool:
     """Tell whether a handler catches everything and raises nothing."""
-    catches_all = handler.type is None or ast.unparse(handler.type) in (
-        "Exception",
-        "BaseException",
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    catches_all = any(
+        each is None or ast.unparse(each) in ("Exception", "BaseException") for each in caught
     )
     return catches_all and not any(isinstance(inner, ast.Raise) for inner in handler.body)
 
@@ -330,12 +122,10 @@ def paths_outside(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, "a path above the repository"
 
 
-def retired_test_names(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield names of tests that hold a word which the field does not use."""
-    found = re.finditer(r"^ *(?:async )?def (test_\w+)", path.read_text(), re.MULTILINE)
-    for match in found:
-        if RETIRED_WORDS & {*match[1].split("_")} and match[1] not in DRAWN_TESTS:
-            yield path.read_text().count("\n", 0, match.start()) + 1, f"retired word: {match[1]}"
+def module_name(path: Path) -> str:
+    """Return the dotted name of a source file, or of a file of data beside it."""
+    parts = ["toolmark", *path.relative_to(SOURCE).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def check_all_files() -> list[str]:
@@ -344,24 +134,127 @@ def check_all_files() -> list[str]:
     for folder in ("src", "tests", "benchmarks", "scripts"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             found = [*paths_outside(path)]
-            found += retired_test_names(path) if folder == "tests" else ()
+            if folder in ("tests", "benchmarks"):
+                names = house_names.retired_names(ast.parse(path.read_text()))
+                found += [(n, f"retired word: {name}") for n, name in names]
             lines += [f"{path.relative_to(ROOT)}:{n}: {what}" for n, what in found]
     for path in documentation():
-        found = retired_docs(path)
+        found = house_names.retired_docs(path)
         lines += [f"{path.relative_to(ROOT)}:{n}: retired word: {word}" for n, word in found]
     return lines
 
 
 def documentation() -> list[Path]:
     """Return the pages and messages that people read: Markdown, templates, tables of texts."""
-    sources = [p for s in ("*.toml", "*.j2", "*.js") for p in SOURCE.rglob(s)]
-    texts = [
-        p
-        for p in sources
-        if room_of(module_name(p)) in ("cli", "core", "reports", "runs", "studio")
+    sources = [p for suffix in ("*.toml", "*.csv", "*.j2", "*.js") for p in SOURCE.rglob(suffix)]
+    texts = [p for p in sources if not is_other_text(p)]
+    pages = (*ROOT.glob("*.md"), ROOT / "Makefile", *(ROOT / "docs").rglob("*.md"), *texts)
+    return sorted(page for page in pages if "_build" not in page.parts and page.is_file())
+
+
+def is_other_text(path: Path) -> bool:
+    """Tell whether a file of data, or its folder, is listed as the texts of other people."""
+    place = path.relative_to(SOURCE)
+    return any(str(part) in house_names.OTHER_TEXTS for part in (place, *place.parents))
+
+
+def check_imports(trees: Mapping[str, ast.Module]) -> tuple[dict[str, list[str]], dict[str, int]]:
+    """Return the broken rules of imports by module, "" for those of several; and the counts."""
+    lines: dict[str, list[str]] = {"": []}
+    imports = [e for m, tree in trees.items() for e in house_imports.find_imports(m, tree, trees)]
+    counts = {}
+    for name, edges in (
+        ("upward imports", list(house_imports.upward_imports(imports))),
+        ("suite-to-suite imports", list(house_imports.suite_imports(imports))),
+    ):
+        for edge in edges:
+            lines.setdefault(edge.source, []).append(f"{edge.line}: {name[:-1]}: {edge.target}")
+        counts[name] = len({(edge.source, edge.target) for edge in edges})
+    groups = house_imports.circles(edge for edge in imports if edge.target != "toolmark")
+    lines[""] = [f"circle: {', '.join(group)}" for group in groups]
+    return lines, {**counts, "circles": len(groups)}
+
+
+def check_bare_verbs(trees: Mapping[str, ast.Module]) -> tuple[list[tuple[str, str]], int]:
+    """Return the bare verbs by module, with their line, and the number of functions."""
+    functions = list(house_names.named_functions(trees))
+    bare = [
+        (module, f"{node.lineno}: bare verb: {node.name}")
+        for module, node in functions
+        if house_names.is_bare_verb(node.name)
     ]
-    pages = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *texts)
-    return sorted(page for page in pages if "_build" not in page.parts)
+    return bare, len(functions)
+
+
+def check_module(module: str, tree: ast.Module, text: str) -> list[tuple[int, str]]:
+    """Return the rules that one module breaks, those of imports and of bare verbs left out."""
+    found = [(n, f"retired word: {name}") for n, name in house_names.retired_names(tree)]
+    if module not in house_names.OTHER_TEXTS:
+        words = (*house_names.retired_texts(tree), *house_names.retired_comments(text))
+        found += [(n, f"retired word: {word}") for n, word in words]
+    found += [*relative_imports(tree), *forbidden_calls(tree)]
+    if module not in ATTRIBUTE_LOOKUPS:
+        found += [(n, f"attribute lookup: {what}") for n, what in attribute_lookups(tree)]
+    room = house_imports.room_of(module)
+    if room in GRADERS:
+        found += transports(tree)
+    if house_imports.is_below_suites(room) and room not in house_imports.SUITES_NAMED:
+        found += [(n, f"names a suite: {what}") for n, what in house_imports.named_suites(tree)]
+    if module not in BROAD_CATCHES and catches_broadly(tree):
+        found.append((1, "catches everything"))
+    # Python 3.11.2, the one of Debian 12, does not restore what a failed repeat consumed
+    if re.search(r"\)(?:[*+?]|\{+\d*,?\d*\}+)\+", text):
+        found.append((1, "a group is repeated possessively"))
+    return found
+
+
+def catches_broadly(tree: ast.AST) -> bool:
+    """Tell whether a module has a handler that catches everything and raises nothing."""
+    return any(isinstance(node, ast.ExceptHandler) and is_broad(node) for node in ast.walk(tree))
+
+
+def check_data_files() -> list[str]:
+    """Return where a file of data of a room below the suites names one."""
+    lines = []
+    for path in sorted(p for s in ("*.toml", "*.csv", "*.json") for p in SOURCE.rglob(s)):
+        room, place = house_imports.room_of(module_name(path)), str(path.relative_to(SOURCE))
+        names_some = {room, place} & house_imports.SUITES_NAMED.keys()
+        if house_imports.is_below_suites(room) and not names_some:
+            found = house_imports.named_suites_of_text(path.read_text())
+            lines += [f"{path.relative_to(ROOT)}:{n + 1}: names a suite: {w}" for n, w in found]
+    return lines
+
+
+def needless_exceptions(trees: Mapping[str, ast.Module], texts: Mapping[str, str]) -> list[str]:
+    """Return the modules that are on a list of exceptions and need none any more."""
+    checks = (
+        (BROAD_CATCHES, "catches not everything", catches_broadly),
+        (ATTRIBUTE_LOOKUPS, "looks up no attribute", lambda t: any(attribute_lookups(t))),
+    )
+    lines = [
+        f"{what} any more, take it off the list: {module}"
+        for modules, what, applies in checks
+        for module in sorted({*modules} & trees.keys())
+        if not applies(trees[module])
+    ]
+    return lines + [
+        f"has no retired word any more, take it off the list: {name}"
+        for name in house_names.OTHER_TEXTS
+        if not has_retired_word(name, trees, texts)
+    ]
+
+
+def has_retired_word(name: str, trees: Mapping[str, ast.Module], texts: Mapping[str, str]) -> bool:
+    """Tell whether a module or a file of data has a retired word; one that is missing counts."""
+    if name in trees:
+        words = (
+            *house_names.retired_texts(trees[name]),
+            *house_names.retired_comments(texts[name]),
+        )
+        return bool(words)
+    path = SOURCE / name
+    files = [each for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path]
+    return any(not file.is_file() or any(house_names.retired_docs(file)) for file in files)
 
 
 def check_house() -> tuple[list[str], dict[str, int]]:
@@ -369,61 +262,21 @@ def check_house() -> tuple[list[str], dict[str, int]]:
     paths = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
     texts = {module: path.read_text() for module, path in paths.items()}
     trees = {module: ast.parse(text) for module, text in texts.items()}
-    imports = [edge for m, tree in trees.items() for edge in find_imports(m, tree, paths)]
-    lines: list[str] = []
-    counts: dict[str, int] = {}
-
-    def place(module: str, line: int) -> str:
-        return f"{paths[module].relative_to(ROOT)}:{line}"
-
-    upward, across = list(upward_imports(imports)), list(suite_imports(imports))
-    for name, edges in (("upward imports", upward), ("suite-to-suite imports", across)):
-        lines += [f"{place(e.source, e.line)}: {name[:-1]}: {e.target}" for e in edges]
-        counts[name] = len({(edge.source, edge.target) for edge in edges})
-    groups = circles(edge for edge in imports if edge.target in trees)
-    lines += [f"circle: {', '.join(group)}" for group in groups]
-    counts["circles"] = len(groups)
-
-    bare, n_functions, n_retired, broad, looking, other = [], 0, 0, set(), set(), set()
+    by_module, counts = check_imports(trees)
+    lines = by_module.pop("")
+    bare, n_functions = check_bare_verbs(trees)
+    for module, line in bare if len(bare) > house_names.MOST_BARE_VERBS * n_functions else ():
+        by_module.setdefault(module, []).append(line)
     for module, tree in trees.items():
-        for function in module_functions(tree):
-            n_functions += 1
-            if function.name.strip("_") in BARE_VERBS:
-                bare.append(f"{place(module, function.lineno)}: bare verb: {function.name}")
-        for line, name in retired_names(tree):
-            lines.append(f"{place(module, line)}: retired word: {name}")
-            n_retired += 1
-        words = list(retired_texts(tree))
-        if words:
-            other.add(module)
-        if module not in OTHER_TEXTS:
-            lines += [f"{place(module, line)}: retired word: {word}" for line, word in words]
-            n_retired += len(words)
-        lines += [f"{place(module, line)}: {what}" for line, what in relative_imports(tree)]
-        lines += [f"{place(module, line)}: {what}" for line, what in forbidden_calls(tree)]
-        if lookups := list(attribute_lookups(tree)):
-            looking.add(module)
-        if module not in ATTRIBUTE_LOOKUPS:
-            lines += [f"{place(module, line)}: attribute lookup: {what}" for line, what in lookups]
-        if room_of(module) in GRADERS:
-            lines += [f"{place(module, line)}: {what}" for line, what in transports(tree)]
-        if any(isinstance(n, ast.ExceptHandler) and is_broad(n) for n in ast.walk(tree)):
-            broad.add(module)
-        # Python 3.11.2, the one of Debian 12, does not restore what a failed repeat consumed
-        if re.search(r"\)(?:[*+?]|\{+\d*,?\d*\}+)\+", texts[module]):
-            lines.append(f"{place(module, 1)}: a group is repeated possessively")
-    if len(bare) > MOST_BARE_VERBS * n_functions:
-        lines += bare
-    lines += [f"{place(m, 1)}: catches everything" for m in sorted(broad - BROAD_CATCHES)]
-    lines += [f"catches not everything any more, take it off the list: {m}"
-              for m in sorted((BROAD_CATCHES & {*trees}) - broad)]  # fmt: skip
-    lines += [f"looks up no attribute any more, take it off the list: {m}"
-              for m in sorted((ATTRIBUTE_LOOKUPS.keys() & trees.keys()) - looking)]  # fmt: skip
-    lines += [f"has no retired word any more, take it off the list: {m}"
-              for m in sorted((OTHER_TEXTS.keys() & trees.keys()) - other)]  # fmt: skip
-    lines += check_all_files()
-    counts |= {"functions": n_functions, "bare verbs": len(bare), "retired names": n_retired}
-    return lines, counts
+        found = check_module(module, tree, texts[module])
+        by_module.setdefault(module, []).extend(f"{n}: {what}" for n, what in found)
+    lines += [
+        f"{paths[module].relative_to(ROOT)}:{line}"
+        for module, found in by_module.items()
+        for line in found
+    ]
+    lines += check_data_files() + needless_exceptions(trees, texts) + check_all_files()
+    return lines, counts | {"functions": n_functions, "bare verbs": len(bare)}
 
 
 def main() -> int:

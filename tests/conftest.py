@@ -27,7 +27,7 @@ MARKER_BY_FOLDER = {
     "suites/mfcl_speech": "speech",
 }
 
-settings.register_profile("own", deadline=None)  # a busy machine is no fault of a law
+settings.register_profile("own", deadline=None)  # a busy machine is not a fault of a law
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("own")
 if "CI" in os.environ:

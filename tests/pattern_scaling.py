@@ -7,11 +7,12 @@ all that leads to it, and ends as the pattern does not allow.
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import re
 import re._parser as parser  # type: ignore[import-not-found]
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -210,30 +211,68 @@ def slow(
     *,
     few_s: float = _MEASURABLE_S,
     short: bool = False,
+    sizes: Sequence[int] = SIZES,
 ) -> str:
     """Return how the processor time grows where that is faster than the text; "" where not.
 
     Only time of this process counts, and the least of several measurements: a busy machine
     changes neither by much. What takes less than `few_s` is quick enough.
     A `short` text has 4,000 characters at most, and only growth beyond its square counts.
+    `sizes`: the lengths of the text, each four times the one before.
     """
     ratio = _SQUARE if short else _RATIO
-    for quarter, whole in pairwise(SIZES[:-1] if short else SIZES):
-        # a bounded repeat grows as the square of the text up to its bound, which is no harm
-        least_s = few_s if whole == SIZES[-1] else max(few_s, _MANY_S)
-        if _spent_s(call, text(whole)) < least_s:
+    for quarter, whole in pairwise(sizes[:-1] if short else sizes):
+        # a bounded repeat grows as the square of the text up to its bound, which is harmless
+        least_s = few_s if whole == sizes[-1] else max(few_s, _MANY_S)
+        whole_s = _spent_s(call, text(whole))
+        if whole_s < least_s:
+            continue
+        quarter_s = min(_spent_s(call, text(quarter)) for _ in range(_REPEATS))
+        if whole_s <= ratio * quarter_s:
             continue
         whole_s = min(_spent_s(call, text(whole)) for _ in range(_REPEATS))
-        quarter_s = min(_spent_s(call, text(quarter)) for _ in range(_REPEATS))
         if whole_s > least_s and whole_s > ratio * quarter_s:
             return f"{whole_s:.4f} s for {whole} characters, {quarter_s:.4f} s for a quarter"
     return ""
 
 
+LOOK_SIZES = (1_000, 8_000)
+LONG_LOOK_SIZES = (4_000, 32_000)
+CONFIRM_SIZES = (1_000, 4_000, 16_000, 64_000)
+_LOOK_RATIO = 16.0  # for eight times the text: 8 where the work is linear, 64 where quadratic
+_LOOK_LEAST_S = 0.005
+
+
+def slow_at_a_look(
+    call: Callable[[Any], object],
+    text: Callable[[int], Any],
+    sizes: tuple[int, int] = LOOK_SIZES,
+) -> str:
+    """Return what `slow` does, of what a first look at two `sizes` finds to grow too fast.
+
+    The look costs a fifth of `slow`. What it finds is confirmed with longer texts, in which a
+    square outgrows the work that is linear.
+    """
+    part, whole = sizes
+    whole_s = _spent_s(call, text(whole))
+    if whole_s < _LOOK_LEAST_S:
+        return ""
+    if whole_s <= _LOOK_RATIO * min(_spent_s(call, text(part)) for _ in range(2)):
+        return ""
+    return slow(call, text, few_s=_LOOK_LEAST_S, sizes=CONFIRM_SIZES)
+
+
 def _spent_s(call: Callable[[Any], object], text: Any) -> float:
-    start = time.process_time()
-    call(text)
-    return time.process_time() - start
+    """Return the processor time of a call, without that of collecting what others have left."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        start = time.process_time()
+        call(text)
+        return time.process_time() - start
+    finally:
+        if collects:
+            gc.enable()
 
 
 def worst(use: Use, *, short: bool = False) -> str:

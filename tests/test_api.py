@@ -15,9 +15,10 @@ from tests.runs import mini
 
 import toolmark as tm
 from toolmark.core.errors import Unavailable, UsageError
-from toolmark.core.records import Reply, Request, Task, Trajectory, Verdict
+from toolmark.core.records import Reply, Request, Verdict
 from toolmark.reports import usage_text
 from toolmark.runs.run_store import Run, Summary
+from toolmark.scoring.episode import Episode
 
 
 async def one(request: Request, /) -> Reply:
@@ -95,9 +96,9 @@ def test_a_model_object_is_paced_retried_and_cached(tmp_path: Path) -> None:
     n_asked = len(model.asked)
     again = play(model, tmp_path, cache=tmp_path / "cache", resume=False)
     assert len(model.asked) == n_asked
-    told = [each.summary()["spent"] for each in (done, again)]
-    assert [each["n_requests"] for each in told] == [12, 12]
-    assert [each.get("n_from_cache", 0) for each in told] == [0, 12]
+    reported = [each.summary()["spent"] for each in (done, again)]
+    assert [each["n_requests"] for each in reported] == [12, 12]
+    assert [each.get("n_from_cache", 0) for each in reported] == [0, 12]
     assert "12 requests (12 answered from the cache)" in usage_text.summary_usage_line(
         again.summary()
     )
@@ -111,7 +112,7 @@ def sync(request: Request, /) -> Reply:
     ("model", "words"),
     [
         (sync, "test_api.sync is not async"),
-        (Mine, "Mine cannot be made, missing a required argument: 'text'"),
+        (Mine, "Mine is no model and makes none .missing a required argument: 'text'"),
         (int, "int makes no model"),
         (7, "got int"),
         (None, "got NoneType"),
@@ -191,11 +192,11 @@ def test_a_summary_is_a_line_whatever_its_headline(head: dict[str, Any], line: s
     assert str(found) == f"{line}, n=3, not run 1"
 
 
-def misnamed(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
-    return {"exct": mini.score(task, trajectory)["exact"]}
+def misnamed(episode: Episode) -> dict[str, Verdict]:
+    return {"exct": mini.score(episode)["exact"]}
 
 
-def nothing(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
+def nothing(episode: Episode) -> dict[str, Verdict]:
     return {}
 
 

@@ -24,12 +24,14 @@ from toolmark.core.environment import (
     DelegatingFactory,
     Environment,
     EnvironmentFactory,
+    EnvironmentWithUser,
     read_final_state,
 )
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, DelegatingModel, FunctionModel, Model
 from toolmark.core.records import Call, Message, Reply, Request, Result, Task, Text, Tool, Turn
 from toolmark.environments.cassette import Cassette
+from toolmark.environments.class_environments import PlainStateEnvironment
 from toolmark.environments.recorded_environment import Episode, RecordedEnvironment
 from toolmark.environments.recording_factory import RecordingFactory
 from toolmark.formats.prompt_format import PromptFormat
@@ -38,7 +40,7 @@ from toolmark.models.user_model import UserModel
 from toolmark.runs.episode_time_limit import EpisodeModel, TimeLimit
 from toolmark.suites.bfcl.category_environments import CategoryEnvironments
 from toolmark.suites.funcbench import mcp_environment
-from toolmark.suites.mfcl_speech.speech_environments import EnvironmentWithUser, SpeechEnvironments
+from toolmark.suites.mfcl_speech.speech_environments import SpeechEnvironments
 from toolmark.suites.mfcl_vision.web_environment import UnknowingUser
 
 SOURCE = Path(toolmark.__file__).parent
@@ -193,6 +195,7 @@ class EnvironmentCase(NamedTuple):
 
 ENVIRONMENT_WRAPPERS: dict[type[DelegatingEnvironment], EnvironmentCase] = {
     EnvironmentWithUser: EnvironmentCase(lambda live, _: EnvironmentWithUser(live, live.user)),
+    PlainStateEnvironment: EnvironmentCase(lambda live, _: PlainStateEnvironment(live)),
     RecordedEnvironment: EnvironmentCase(record, has_user=False),  # a user is refused
     mcp_environment.FuncbenchMcpEnvironment: EnvironmentCase(
         lambda live, _: mcp_environment.FuncbenchMcpEnvironment(TASK, live), "marked"
@@ -266,7 +269,7 @@ def test_a_factory_wrapper_reports_all_parts(kind: type[DelegatingFactory], tmp_
 # --- nothing wraps, or is one, without saying so --------------------------------------------
 
 
-def held_types(kind: type) -> str:
+def collected_types(kind: type) -> str:
     """Return the types that a class's fields and constructor name."""
     parameters = inspect.signature(vars(kind).get("__init__", object)).parameters.values()
     fields = inspect.get_annotations(kind).values()
@@ -282,7 +285,7 @@ def held_types(kind: type) -> str:
     ],
 )
 def test_what_holds_an_inner_one_delegates_to_it(base: type, wrapper: type, inner: str) -> None:
-    holders = {each for each in subclasses(base) if re.search(inner, held_types(each))}
+    holders = {each for each in subclasses(base) if re.search(inner, collected_types(each))}
     assert holders and all(issubclass(each, wrapper) for each in holders)
 
 

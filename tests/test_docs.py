@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 
+from toolmark.authoring import row_file_names
 from toolmark.cli import app, preparation_commands
 from toolmark.core import user_modules
 from toolmark.core.errors import UsageError
@@ -35,8 +36,8 @@ def lines(text: str) -> Iterator[str]:
     for block in re.findall(r"^```[a-z]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         block = block.replace("\\\n", " ")
         for name, words, body in re.findall(r"for (\w+) in (.*?); do\n(.*?)done", block, re.DOTALL):
-            told = (body.replace(f"${name}", word) for word in words.split())
-            block = block.replace(body, "\n".join(told))
+            reported = (body.replace(f"${name}", word) for word in words.split())
+            block = block.replace(body, "\n".join(reported))
         yield from block.splitlines()
     rest = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     yield from re.findall(r"^    (.*)", rest, re.MULTILINE)
@@ -84,11 +85,11 @@ def _words(command: str, first: str, given: dict[str, list[str]]) -> Iterator[st
     if command not in ("run", "make", "serve", "tune", "author", "list") or ANY.fullmatch(first):
         return
     if first not in suite_registry.SUITES:
-        if first and ":" not in first:
+        if first and ":" not in first and not row_file_names.is_row_file(first):
             yield f"suite {first}"
         return
-    for told in given.get("parameters", ()):
-        yield from _parameter(first, *told.partition("=")[::2])
+    for reported in given.get("parameters", ()):
+        yield from _parameter(first, *reported.partition("=")[::2])
     for model in given.get("model", ()):
         yield from _model(first, model)
 
@@ -122,8 +123,8 @@ def _model(suite: str, model: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_documented_command_exists(page: str) -> None:
-    told = list(commands(PAGES[page].read_text("utf-8")))
-    found = {" ".join(words): list(wrong(words)) for words in told if words}
+    reported = list(commands(PAGES[page].read_text("utf-8")))
+    found = {" ".join(words): list(wrong(words)) for words in reported if words}
     assert {line: faults for line, faults in found.items() if faults} == {}
 
 
@@ -150,6 +151,6 @@ def test_all_data_that_can_be_named_have_something_that_fetches_them() -> None:
 
 
 def test_every_family_is_documented() -> None:
-    told = [*commands(PAGES["docs/suites/multinet.md"].read_text("utf-8"))]
-    asked = {words[1] for words in told if words[:1] == ["run"]}
+    reported = [*commands(PAGES["docs/suites/multinet.md"].read_text("utf-8"))]
+    asked = {words[1] for words in reported if words[:1] == ["run"]}
     assert asked >= {multinet_families.suite_name(family) for family in multinet_families.FAMILIES}

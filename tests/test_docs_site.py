@@ -111,6 +111,7 @@ def test_the_suite_reference_has_every_suite_and_parameter() -> None:
 def test_the_python_reference_has_every_public_name() -> None:
     parts = (
         "public names", "run folder", "settings", "suite parts", "extension points", "records",
+        "errors",
     )  # fmt: skip
     text = "".join(generated_pages.GENERATORS[name]() for name in parts)
     assert [name for name in toolmark.__all__ if not re.search(rf"\.{name}\n", text)] == []

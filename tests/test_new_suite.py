@@ -1,4 +1,4 @@
-"""The worked example of docs/tutorial/new-suite.md runs as it stands, and is short."""
+"""The worked example of docs/how-to/suite-from-parts.md runs as it stands, and is short."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolmark.statistics import metric_formulas
 from toolmark.statistics.score_columns import gather_columns
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE = DOCS / "tutorial/new-suite.md"
+PAGE = DOCS / "how-to/suite-from-parts.md"
 PARTS_PAGE = DOCS / "reference/suite-parts.md"
 
 

@@ -26,19 +26,24 @@ from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.records import Reply, Result, Text, Tool
 from toolmark.environments import html_conversion
 from toolmark.formats import executor_json
+from toolmark.formats.call_syntaxes import call_syntaxes
 from toolmark.formats.parse import (
     bfcl_json_calls,
     bfcl_xml_calls,
+    foreign_calls,
     java_calls,
     javascript_calls,
     python_calls,
     reply_parser,
     rough_call_parser,
+    syntax_readers,
+    thoughts,
 )
 from toolmark.formats.parse.reply_parser import CallForm
 from toolmark.language import word_likeness
 from toolmark.models.secret_mask import SecretMask
 from toolmark.models.wires import chat_reply
+from toolmark.models.wires.tool_names import NO_TOOLS
 from toolmark.official_bfcl import executable_calls
 from toolmark.reports import episode_block, table_format
 from toolmark.runs import data_card
@@ -49,6 +54,7 @@ from toolmark.scoring import (
     value_conversion,
     value_matching,
 )
+from toolmark.scoring import comparators as comparators
 from toolmark.scoring import java_values as java_values
 from toolmark.scoring import javascript_values as javascript_values
 from toolmark.suites.funcbench import answer_parser
@@ -59,6 +65,9 @@ from toolmark.suites.mfcl_vision import final_answer
 from toolmark.suites.multinet import answer_parsing
 
 OWN = {
+    "authoring/shortcut_checks.py": "words of the user's own questions, one class of characters",
+    "authoring/tool_lint.py": "names of tools, one class of characters",
+    "studio/suite_package.py": "the name of a package on the command line",
     "generation/drawing/": "words of tasks that the package makes",
     "core/media.py": "digests",
     "language/": "texts of tasks, chosen by whoever runs it",
@@ -93,7 +102,8 @@ OWN = {
 }
 FOREIGN = (
     "agents/", "baselines/", "core/brackets.py", "core/canary.py", "core/decode_errors.py",
-    "core/json_codec.py", "formats/",
+    "core/field_templates.py",
+    "core/json_codec.py", "formats/", "judging/",
     "models/",
     "core/secrets.py", "reports/", "runs/data_card.py", "runs/run_store.py", "scoring/",
     "statistics/metric_formulas.py",
@@ -105,12 +115,14 @@ FOREIGN = (
     "suites/mfcl_speech/speech_failure_modes.py", "suites/mfcl_speech/clarification_phrases.py",
     "suites/mfcl_speech/clarification_topics.py", "suites/mfcl_speech/topic_matching.py",
     "suites/mfcl_speech/value_read_back.py",
-    "language/word_likeness.py", "suites/mfcl_vision/final_answer.py",
+    "language/word_likeness.py", "language/value_tokens.py", "language/digit_numbers.py",
+    "suites/mfcl_vision/final_answer.py",
     "suites/mfcl_vision/search_baselines.py", "suites/multinet/answer_parsing.py",
     "environments/page_corpus.py", "environments/mcp/result_content.py",
     "environments/mcp/sandbox_denials.py", "environments/mcp/stdio_process.py",
     "environments/mcp/mcp_environment.py", "environments/memory_environment.py",
     "environments/html_conversion.py", "environments/public_web.py",
+    "studio/traces/",
 )  # fmt: skip
 SHORT = {
     "models/complaint_outcome.py": "the first 4,000 characters of a complaint",
@@ -160,13 +172,15 @@ def test_every_pattern_of_foreign_text_is_tried_or_listed() -> None:
     inside = {
         f"{path.relative_to(pattern_scaling.ROOT)}: {function.name}"
         for path in READ
+        if "re.compile" in path.read_text()
         for function in ast.walk(ast.parse(path.read_text()))
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
     }
-    assert inside == {  # of names and keys of the user's, joined
-        "models/wires/chat_request.py: __init__",
+    assert inside == {  # of literals, or names and keys of the user's, joined
+        "formats/parse/foreign_calls.py: _marker_pattern",
+        "models/wires/tool_names.py: __init__",
         "models/secret_mask.py: __init__",
         "suites/m3/local/answer_checking.py: _code_pattern",
         "suites/m3/local/answer_checking.py: _name_pattern",
@@ -192,10 +206,15 @@ _MASK = SecretMask("sk-aaaaaaaaaaaaaaaab", ())
 _TOOLS = (Tool(name="aa"), Tool(name="b"))
 
 
+def _read_body(text: str) -> Reply:
+    body = text.encode("utf-8", "surrogatepass")
+    return chat_reply.decode_reply(body, NO_TOOLS, 0.0, "")
+
+
 def _arguments(text: str) -> Reply:
     head = '{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"a":'
     return chat_reply.decode_reply(
-        (head + text + "}}}]}}]}").encode("utf-8", "surrogatepass"), {}, 0.0
+        (head + text + "}}}]}}]}").encode("utf-8", "surrogatepass"), NO_TOOLS, 0.0, ""
     )
 
 
@@ -213,6 +232,26 @@ def _converted(convert: Callable[..., Any], kind: str, text: str) -> object:
     return convert(text, kind, "String")
 
 
+def _comparators() -> dict[str, Callable[[str], object]]:
+    expected: dict[str, Any] = {
+        "number": 7, "money": "$7", "date": "2024-03-05", "time": "14:30", "text": "a b",
+        "bool": True, "name": "A. B. Jones", "place": "Paris, France", "set": ["a", "b", 7],
+        "json": {"a": [1]}, "file": "a", "regex": "(a|aa)+b",
+    }  # fmt: skip
+    return {
+        f"compare {kind}: {way}": partial(getattr(each(), way), expected=expected[kind])
+        for kind, each in comparators.COMPARATORS.items()
+        for way in ("compare_value", "find_in_answer")
+    }
+
+
+def _syntaxes() -> dict[str, Callable[[str], object]]:
+    return {
+        f"calls as {syntax.name} writes them": partial(syntax_readers.read_calls, syntax)
+        for syntax in call_syntaxes().syntaxes
+    }
+
+
 def _forms() -> dict[str, Callable[[str], object]]:
     forms: tuple[CallForm, ...] = ("python", "json", "verbose_xml", "concise_xml")
     return {f"calls as {form}": partial(_called, form) for form in forms}
@@ -224,7 +263,9 @@ def _called(form: CallForm, text: str) -> object:
 
 READERS: dict[str, Callable[[str], object]] = {
     "arguments sent as an object": _arguments,
-    "a body": lambda text: chat_reply.decode_reply(text.encode("utf-8", "surrogatepass"), {}, 0.0),
+    "a body": lambda text: chat_reply.decode_reply(
+        text.encode("utf-8", "surrogatepass"), NO_TOOLS, 0.0, ""
+    ),
     "mask": _MASK,
     "mask, cut": lambda text: _MASK.cut_text(text, 4000),
     "JSON": json_codec.parse_json,
@@ -240,6 +281,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "Python calls": python_calls.parse_calls,
     "Python calls, whole": python_calls.parse_written_calls,
     **_forms(),
+    **_comparators(),
+    **_syntaxes(),
+    "calls as text": lambda text: foreign_calls.find_foreign_call(text, ["aa", "g"], text),
+    "thoughts apart": thoughts.split_thoughts,
     "attempted": reply_parser.looks_like_calls,
     "sketch": rough_call_parser.parse_call,
     "XML": bfcl_xml_calls.parse_verbose,
@@ -301,11 +346,35 @@ PUMPS = (
     ". ", "<think>", "</think>", "aa is 1 ", "aa: ", 'new HashMap<a, b>() {{ put("a", ', "|a|",
     "a? ", "[a](b)", "<!--", "<a b=",
 )  # fmt: skip
+# of calls in the syntaxes of open models
+SYNTAX_PUMPS = (
+    "<function=a>", "<function=a></function>", "<parameter=a>", "<tool_call>a", "<arg_key>",
+    "<arg_key>a</arg_key>", '<invoke name="a">', "[TOOL_CALLS]", "[TOOL_CALLS]a[ARGS]",
+    '<tool_call>{"name": "a", "arguments": {}}', "functools[", "to=functions.", "<|channel|>",
+    "<|tool_call_begin|>", "<|a|>", '<tool_call>"', "<tool_call>[", "</tool_call>",
+)  # fmt: skip
+# of answers in which a value is stated
+ANSWER_PUMPS = (
+    "1 ", "7 or ", "not ", "one ", "hundred ", "$", "1/",
+    "5 feet ", "5 March ", "Paris, ", "a, and ", "a. b. ", "half past ", "the answer is ",
+    "- a\n", "1:", "the ", "therefore 7 ", "7, 8. ", "answer is b ", "may be ",
+    "I considered 7, ", "ten to the ", "Republic of ", '{"a":1} ', "7 below ", "a quarter of a ",
+    "777'", "777 ", "if 7; ", "was 7 until now ", "would have gone 7 ", "room 7 ", "~~7", "no a ",
+)  # fmt: skip
 
 
-def _texts() -> Iterator[Callable[[int], str]]:
-    for pump in PUMPS:
-        for before, after in (("", ""), ("[f(a=", ")]")):
+def _states_values(name: str) -> bool:
+    return name.startswith("compare ")
+
+
+def _texts(name: str, *, with_code: bool = True) -> Iterator[Callable[[int], str]]:
+    """Go through the texts for a reader; `with_code`: also those of long pieces of code."""
+    states_values = _states_values(name)
+    pumps = PUMPS if with_code else tuple(pump for pump in PUMPS if len(pump) < 4)
+    is_syntax = name.startswith("calls as ")
+    more = ANSWER_PUMPS if states_values else SYNTAX_PUMPS if is_syntax else ()
+    for pump in (*pumps, *more):
+        for before, after in (("", ""),) if states_values else (("", ""), ("[f(a=", ")]")):
 
             def text(n: int, pump: str = pump, before: str = before, after: str = after) -> str:
                 return before + pump * (n // len(pump)) + after
@@ -313,16 +382,40 @@ def _texts() -> Iterator[Callable[[int], str]]:
             yield text
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_readers_take_linear_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = READERS[name]
-    # of a short text the tree is kept: read anew it would seem to take no time at all
+@pytest.fixture(autouse=True)
+def no_cached_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read each text anew: a short one whose tree is cached would seem to take no time at all."""
     monkeypatch.setattr(python_calls, "_cached_syntax_tree", python_calls._syntax_tree)
 
-    def call(text: str) -> None:
-        with suppress(Exception):  # refusing a text is as good as reading it, if it is quick
-            read(text)
 
-    for text in _texts():
-        found = pattern_scaling.slow(call, text, few_s=0.02)
+def _call(name: str, text: str) -> None:
+    with suppress(Exception):  # refusing a text is as good as reading it, if it is quick
+        READERS[name](text)
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if not _states_values(name)])
+def test_readers_take_linear_time(name: str) -> None:
+    for text in _texts(name):
+        found = pattern_scaling.slow(partial(_call, name), text, few_s=0.02)
         assert found == "", f"{json.dumps(text(60))}: {found}"
+
+
+def _check_comparator(name: str, sizes: tuple[int, int], *, with_code: bool) -> None:
+    for text in _texts(name, with_code=with_code):
+        found = pattern_scaling.slow_at_a_look(partial(_call, name), text, sizes)
+        assert found == "", f"{json.dumps(text(60))}: {found}"
+
+
+COMPARISONS = [name for name in READERS if _states_values(name)]
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparators_take_linear_time(name: str) -> None:
+    """They read many texts, and slowly: a look decides which of them are measured."""
+    _check_comparator(name, pattern_scaling.LOOK_SIZES, with_code=False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparators_take_linear_time_in_long_texts(name: str) -> None:
+    _check_comparator(name, pattern_scaling.LONG_LOOK_SIZES, with_code=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 from importlib import resources
@@ -47,6 +49,15 @@ def test_the_rules_of_the_house_hold() -> None:
         ("core.h", "x = 1\nhasattr(x, 'opening')", "attribute lookup: hasattr"),
         ("core.g", "x = 1\ngetattr(x, 'close', None)", "attribute lookup: getattr of 'close'"),
         ("core.q", "import typing\n@typing.runtime_checkable\nclass A: ...", "a protocol checked"),
+        ("core.v", "def interpret(data: bytes) -> bytes: ...", "bare verb: interpret"),
+        ("core.w", "class A:\n    def connect(self) -> None: ...", "bare verb: connect"),
+        ("core.s", "NAME = 'run the suite mfcl-vision'", "names a suite: mfcl-vision"),
+        ("models.f", "PATH = 'suites/m3/locks'", "names a suite: suites/"),
+        ("models.t", "import toolmark", "upward import: toolmark"),
+        ("models.u", "from toolmark import __version__", "upward import: toolmark"),
+        ("models.x", "NAME = 'formats.c'", "upward import: toolmark.formats.c"),
+        ("core.c", "x = 1  # as it was told", "retired word: told"),
+        ("core.n", "NAME = 'told_by'", "retired word: told"),
         ("core.broad", "try:\n    pass\nexcept Exception:\n    pass", "catches everything"),
     ],
 )
@@ -88,6 +99,22 @@ def test_each_rule_of_all_files_finds_what_breaks_it(
     assert rules.check_all_files() == []
     path.write_text(code)
     assert rules.check_all_files() == [f"tests/test_some.py:1: {broken}"]
+
+
+def test_a_suite_may_say_its_name_where_it_names_an_extra_and_in_a_docstring() -> None:
+    imports = _rules().house_imports
+    code = '"""As in bfcl."""\nEXTRA = "m3"\nstep = user_modules.install_command("bfcl")\n'
+    assert list(imports.named_suites(ast.parse(code))) == []
+    assert list(imports.named_suites_of_text("a\nrun m3-local, not m3.md")) == [(1, "m3-local")]
+
+
+def test_the_levels_are_those_that_the_guide_lists_and_every_room_is_in_one() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    rows = re.findall(r"^\| \d+ \| ((?:`\w+` ?)+)\|", guide, re.MULTILINE)
+    imports = _rules().house_imports
+    rooms = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert imports.LEVEL_OF.keys() == rooms - {"__init__", "__pycache__", "py"}
+    assert [{*re.findall(r"\w+", row)} for row in rows] == [{*level} for level in imports.LEVELS]
 
 
 def test_public_names_load_and_shadow_no_subpackage() -> None:

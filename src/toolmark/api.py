@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, Unpack
 
 import uvloop
@@ -15,10 +18,11 @@ import uvloop
 from toolmark.core.errors import Rejected, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
-from toolmark.core.records import Sampling
+from toolmark.core.records import Check, Sampling, Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
-from toolmark.models import endpoint_probes
-from toolmark.models.audio_encoding import AudioFormat
+from toolmark.models import endpoint_probes, model_resolver
+from toolmark.models.wire_names import check_wire_name
+from toolmark.models.wires.wire_registry import wire_by_name
 from toolmark.runs import (
     code_hashes,
     run_creation,
@@ -28,6 +32,7 @@ from toolmark.runs import (
     run_request,
     run_settings,
     runner,
+    user_models,
 )
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import (
@@ -39,8 +44,14 @@ from toolmark.runs.run_settings import (
 )
 from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.suite import Scorer, Suite
-from toolmark.suites import exported_sets, run_scorers, suite_registry
-from toolmark.suites.model_registry import make_model
+from toolmark.suites import (
+    exported_sets,
+    judge_models,
+    run_models,
+    run_scorers,
+    suite_registry,
+)
+from toolmark.suites.judge_models import JudgeModel
 
 if TYPE_CHECKING:
     from toolmark.reports.comparison_report import Comparison
@@ -59,10 +70,13 @@ def load(name: str, **parameters: Any) -> Suite:
 
 
 async def arun(
-    suite: Suite,
+    suite: Suite | str,
     model: str | ReplyFunction | type[Model],
     *,
+    user_model: str | ReplyFunction | type[Model] | None = None,
+    judge_model: JudgeModel | None = None,
     tool_format: str | None = None,
+    agent: str | None = None,
     selection: Selection | None = None,
     sampling: Sampling | None = None,
     connection: Connection | None = None,
@@ -73,7 +87,7 @@ async def arun(
     stop: asyncio.Event | None = None,
     **settings: Unpack[FlatSettings],
 ) -> Run:
-    """Run a suite on a model and return the run.
+    """Run a suite, or the one of a name, on a model and return the run.
 
     Settings come in groups (`tm.Selection`, `tm.Sampling`, `tm.Connection`, `tm.Storage`), or as
     keywords with the names of their fields: `tm.run(suite, model, limit=10, temperature=0.0)`. A
@@ -89,6 +103,14 @@ async def arun(
     Its run is continued if the model can be distinguished from others: by a `.name`, or as a
     function at the top of a file; and if the file was not edited.
 
+    `user_model` speaks for the simulated user of a suite that has one: a model as for `model`, or
+    "scripted". It is asked with the same limits as the model, at its own address. Another one makes
+    another run. A control talks to the scripted user unless `user_model` is given.
+    A suite whose scorer asks a judge (`tm.judge`) needs a `judge_model`, unless it names one. The
+    judge is asked when the episodes are played, with the same timeout, retries and cache.
+    `tool_format` and `agent` may be names of other installed packages, `agent` also the
+    `FILE.py:NAME` of a subclass of `Agent`, which then plays the episodes.
+
     MCP servers that toolmark starts run in a sandbox. Where there is none the run is refused,
     unless `sandbox` is "off", which every report shows.
 
@@ -97,15 +119,24 @@ async def arun(
     """
     chosen = run_settings.collect_settings(selection, sampling, connection, storage, settings)
     limit_s = run_settings.check_time_limit(time_limit_s)
-    # what earlier runs and exported sets hold is no business of a server under test
+    # what earlier runs and exported sets hold does not concern a server under test
     hidden_paths = filter(None, (DEFAULT_LOG_DIR, chosen.storage.log_dir, chosen.selection.tasks))
-    with mcp_sandbox.use_setting(sandbox), mcp_sandbox.hide_paths(*hidden_paths):
+    with (
+        mcp_sandbox.use_setting(sandbox),
+        mcp_sandbox.hide_paths(*hidden_paths),
+        model_resolver.forbid_asking(chosen.connection.replay_only),
+        run_folders.discard_empty_parent(Path(chosen.storage.log_dir)),
+    ):
+        adopted = exported_sets.adopt_exported_set(_check_suite(suite), chosen.selection.tasks)
+        complete = run_preparation.add_installed_parts(adopted, tool_format, agent)
         return await _run(
-            exported_sets.adopt_exported_set(_check_suite(suite), chosen.selection.tasks),
+            run_preparation.adapt_to_model(complete, model, tool_format, chosen.connection),
             model,
+            user_model,
             tool_format,
             chosen,
             _Supervision(limit_s, watch, stop),
+            () if judge_model is None else (judge_model,),
         )
 
 
@@ -120,10 +151,14 @@ class _Supervision(NamedTuple):
 async def _run(
     suite: Suite,
     model: str | ReplyFunction | type[Model],
+    user_model: str | ReplyFunction | type[Model] | None,
     tool_format: str | None,
     settings: run_settings.RunSettings,
     supervision: _Supervision,
+    named_judges: Sequence[JudgeModel],
 ) -> Run:
+    user_model = user_models.choose_user_model(suite, model, user_model)
+    judges = judge_models.choose_judges(suite, named_judges)
     plan, can_resume = run_request.make_plan(
         suite,
         model,
@@ -131,26 +166,27 @@ async def _run(
         settings.selection,
         settings.sampling,
         settings.connection,
+        user_model,
     )
     choice = _choose_run(suite, plan, settings.storage, can_resume=can_resume)
     has_missing_episodes = (
         choice.run is None or len(choice.run.completed_episodes()) < choice.run.info.n_episodes
     )
+    speaker = None
     if has_missing_episodes:
         run_preparation.check_runnable(suite, plan)
+        speaker = run_models.make_user_model(suite, user_model, settings.connection)
     is_new = choice.run is None
     log_dir = Path(settings.storage.log_dir)
     path = run_folders.claim_folder(log_dir, plan) if choice.run is None else choice.run.path
     watch = _announce_start(supervision.watch, choice.notes)
     supervision = supervision._replace(watch=watch)
     player = None
-    if has_missing_episodes:
-        make = partial(_make_model, model, settings.connection)
-        command = settings.storage.command
-        player = await _prepare_model_and_run(
-            path, plan, suite, make, is_new=is_new, watch=watch, command=command
-        )
     try:
+        if has_missing_episodes:
+            player = await _prepare_model_and_run(
+                path, plan, suite, model, settings, is_new=is_new, watch=watch
+            )
         with _handle_refusal(path, is_new=is_new), RunWriter(path) as writer:
             if choice.accepts_edits:
                 writer.accept_edits(plan)
@@ -159,10 +195,13 @@ async def _run(
                     writer, suite, plan, partial(run_preparation.finish_tasks, suite, watch=watch)
                 )
             n = settings.connection.max_connections
-            await _execute_run(writer, suite, player, n, supervision)
+            async with judge_models.open_run_judges(
+                path, suite.scorer.judging, judges, settings.connection, watch
+            ) as judge:
+                await _execute_run(writer, suite, player, speaker, n, supervision, judge)
     finally:
-        if player is not None:
-            await player.close()
+        for made in filter(None, (player, speaker)):
+            await made.close()
     return Run(path)
 
 
@@ -178,28 +217,6 @@ def _choose_run(
         partial(run_creation.reason_for_new_run, suite=suite, plan=plan),
         accept_edits=storage.continue_,
         shared_modules=code_hashes.modules_shared_with_scorer(suite),
-    )
-
-
-def _make_model(
-    model: str | ReplyFunction | type[Model],
-    connection: Connection,
-    *,
-    suite: Suite,
-    media: MediaStore,
-    audio: AudioFormat,
-) -> Model | Control:
-    return make_model(
-        model,
-        suite=suite,
-        media=media,
-        audio=audio,
-        base_url=connection.base_url,
-        cache=None if connection.cache is None else Path(connection.cache),
-        headers=connection.headers,
-        timeout_s=connection.timeout_s,
-        max_connections=connection.max_connections,
-        max_retries=connection.max_retries,
     )
 
 
@@ -221,24 +238,35 @@ async def _prepare_model_and_run(
     path: Path,
     plan: Plan,
     suite: Suite,
-    make: Callable[..., Model],
+    model: str | ReplyFunction | type[Model],
+    settings: run_settings.RunSettings,
     *,
     is_new: bool,
     watch: runner.ProgressWatcher | None,
-    command: str,
 ) -> Model:
     """Make the model and fill the folder of a new run; on failure the new folder is removed."""
     media = MediaStore(path / "media")
     player: Model | None = None
     try:
-        player = make(suite=suite, media=media, audio=plan.audio_format)
+        connection = settings.connection
+        player = run_models.make_run_model(
+            model, connection, suite=suite, media=media, audio=connection.audio_format
+        )
         if isinstance(player, Control):  # wrong options of a control show here
             player.bind(next(iter(suite)), 0)
         if is_new and suite.maker.makes_sound:
-            await endpoint_probes.check_audio_input(player, media, send_probe=bool(plan.base_url))
+            may_probe = bool(plan.base_url) and not connection.replay_only
+            await endpoint_probes.check_audio_input(
+                player,
+                media,
+                send_probe=may_probe,
+                next_step=suite_registry.text_suite_hint(suite.name),
+            )
         if is_new:
             tasks = run_preparation.finish_tasks(suite, plan, watch)
-            run_creation.create_run(path, plan, suite, tasks, command)
+            if plan.wire and not wire_by_name(check_wire_name(plan.wire)).takes_sound:
+                tasks = run_preparation.refuse_sound(tasks, plan.wire)
+            run_creation.create_run(path, plan, suite, tasks, settings.storage.command)
         return player
     except BaseException:
         if player is not None:
@@ -252,8 +280,10 @@ async def _execute_run(
     writer: RunWriter,
     suite: Suite,
     player: Model | None,
+    speaker: Model | None,
     max_connections: int,
     supervision: _Supervision,
+    judge: Callable[[Run], Awaitable[object]] | None,
 ) -> None:
     """Run the missing episodes with `player`, finish the run, and record its notes."""
     plan = writer.run.info.plan
@@ -264,8 +294,10 @@ async def _execute_run(
         suite,
         player,
         suite.tool_formats[plan.tool_format],
+        user_model=speaker,
         max_connections=max_connections,
         **supervision._asdict(),
+        judge=judge,
     )
     if player is not None:
         writer.update_info(
@@ -323,6 +355,62 @@ def run(*args: Any, **settings: Any) -> Run:
     return uvloop.run(arun(*args, **settings))
 
 
+def check(
+    suite: Suite | str,
+    *,
+    limit: int = 200,
+    judge_model: JudgeModel | None = None,
+    **parameters: Any,
+) -> list[Check]:
+    """Prove a suite before money is spent; no model is asked.
+
+    Every row of a file is read. Then the controls are played on the first `limit` tasks: the oracle
+    must be right, an empty reply only where the rows say so, and twice the same must come out.
+
+    Args:
+        suite: A suite, or the name of one: a file of rows, `FILE.py:NAME`, or a built-in suite.
+        limit: On how many tasks the controls are played.
+        judge_model: The judge of a suite that needs one, such as a Python function.
+        parameters: Suite parameters, for a suite that is named.
+    """
+    from toolmark.authoring import (
+        row_checks,
+        row_file_names,
+        rows_suite,
+        shortcut_checks,
+        suite_checks,
+        tool_lint,
+    )
+
+    checks: list[Check] = []
+    of_rows = isinstance(suite, str) and row_file_names.is_row_file(suite)
+    if isinstance(suite, str) and of_rows:
+        checks = row_checks.check_rows(rows_suite.open_call_tasks(suite, parameters))
+        if any(each.status == "fail" for each in checks):
+            return checks
+    loaded = load(suite, **parameters) if isinstance(suite, str) else _check_suite(suite)
+    if not checks:
+        tools = shortcut_checks.offered_tools(loaded, islice(loaded, limit))
+        checks = [*tool_lint.lint_tools(tools)]
+    with TemporaryDirectory(prefix="toolmark-check-") as folder:
+
+        def play(control: str, tasks: Sequence[Task] | None) -> Run:
+            return run(
+                loaded if tasks is None else replace(loaded, tasks=tasks),
+                control,
+                log_dir=folder,
+                limit=limit,
+                resume=False,
+                judge_model=judge_model,
+            )
+
+        has_judge = judge_model is not None
+        found = suite_checks.check_suite(loaded, play, limit=limit, has_judge=has_judge)
+        # of a file of rows the most frequent answer was counted over all rows
+        counted = {shortcut_checks.FREQUENT_ANSWER} if of_rows else set()
+        return checks + [each for each in found if each.name not in counted]
+
+
 def open_run(path: str | Path) -> Run:
     """Open a run folder."""
     return Run(Path(path))
@@ -337,6 +425,27 @@ def rescore(run: Run | str | Path, scorer: Scorer | None = None) -> Run:
     """
     opened = run if isinstance(run, Run) else open_run(run)
     run_finalization.rescore_run(opened, run_scorers.scorer_for_run(opened, scorer))
+    return opened
+
+
+def rejudge(
+    run: Run | str | Path,
+    *judges_named: JudgeModel,
+    scorer: Scorer | None = None,
+    connection: Connection | None = None,
+) -> Run:
+    """Ask other judges about the episodes of a stored run and score it again; returns the run.
+
+    What a judge has answered is not asked again. The scorer is found as by `rescore`.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    found = run_scorers.scorer_for_run(opened, scorer)
+    plan = judge_models.check_judging(opened, found)
+    connection = connection or Connection()
+    settings = run_settings.model_settings(connection)
+    settings |= {"base_url": connection.base_url, "headers": connection.headers}
+    judges = judge_models.name_judges(judges_named, settings["base_url"])
+    uvloop.run(judge_models.rejudge_run(opened, found, plan, judges, settings))
     return opened
 
 
@@ -366,6 +475,8 @@ def write_report(*runs: Run, path: str | Path | None = None) -> Path:
 
 
 def _check_suite(value: object) -> Suite:
-    if not isinstance(value, Suite):
-        raise UsageError(f"expected a Suite, got {value!r}; next: tm.load(NAME)")
-    return value
+    """Return a suite; one that is named is loaded with the defaults of its parameters."""
+    found = load(value) if isinstance(value, str) else value
+    if not isinstance(found, Suite):
+        raise UsageError(f"expected a Suite or the name of one, got {value!r}")
+    return found

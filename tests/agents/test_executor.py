@@ -433,7 +433,7 @@ def test_a_suite_names_its_agent_and_a_recording_replaces_the_environment(
     assert lost.summary()["n_not_run"] == 1
 
 
-class Told(Control):
+class Noted(Control):
     """An instrument that adds what the task's reference says."""
 
     name = "told"
@@ -454,6 +454,6 @@ def test_a_control_plays_in_rounds_too(tmp_path: Path) -> None:
         tool_formats={"executor": EXECUTOR_JSON_FORMAT},
         defaults=dataclasses.replace(plain.defaults, agent=Executor()),
     )
-    found = tm.run(suite, Told(), log_dir=tmp_path)
+    found = tm.run(suite, Noted(), log_dir=tmp_path)
     assert found.summary()["score"]["value"] == 1.0
     assert [len(step.results) for step in next(found.trajectories()).steps] == [0, 1, 0, 0]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolmark.agents.tool_loop import run_tool_loop
-from toolmark.core.environment import Environment, count_user_answers
+from toolmark.core.environment import Environment, SimulatedUser, count_user_answers
 from toolmark.core.errors import Timeout
 from toolmark.core.model import Model
 from toolmark.core.records import (
@@ -65,7 +65,7 @@ class Hears(World):
         self.user = user
 
 
-class Patient:
+class Patient(SimulatedUser):
     """Answers every question, `most` times per turn."""
 
     def __init__(self, most: int = 3) -> None:

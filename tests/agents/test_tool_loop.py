@@ -266,6 +266,6 @@ def test_tools_that_come_and_go_are_offered_as_they_are(tool_format: ToolFormat)
         assert offered == [["f"], ["g", "h"], ["g"], ["g"]]
         assert [t.description for t in model.requests[2].tools] == ["2"]
     else:
-        told = [[m.text for m in step.new_messages] for step in found.steps]
-        assert any("h" in text for text in told[1])
-        assert told[2] == told[3] == []
+        reported = [[m.text for m in step.new_messages] for step in found.steps]
+        assert any("h" in text for text in reported[1])
+        assert reported[2] == reported[3] == []

@@ -33,9 +33,9 @@ def test_dead_never_answers() -> None:
     ],
 )
 def test_always_calls_even_where_the_prompt_holds_the_tools(task: Task, name: str) -> None:
-    instrument = AlwaysCallControl()
-    assert isinstance(instrument, Control)
-    (call,) = asyncio.run(instrument.bind(task, 0)(HELLO)).calls
+    gauge = AlwaysCallControl()
+    assert isinstance(gauge, Control)
+    (call,) = asyncio.run(gauge.bind(task, 0)(HELLO)).calls
     assert call.name == name
 
 

@@ -16,6 +16,7 @@ from toolmark.core.model import Model
 from toolmark.core.records import Message, Reply, Request, Sampling, Task, Text, Tool
 from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.scoring.episode import Episode
 from toolmark.suites.funcbench.funcbench_suite import SCORER
 
 
@@ -25,7 +26,7 @@ def outcome(task: Task, model: Model) -> tuple[bool, float]:
     trajectory = asyncio.run(
         run_tool_loop(blind, model, NATIVE_FORMAT, FunctionGraphEnvironment(task), Sampling())
     )
-    verdict = SCORER.score(task, trajectory)["official"]
+    verdict = SCORER.score(Episode(task, trajectory))["official"]
     return verdict.outcome == "correct", verdict.parts["calls"]
 
 

@@ -21,7 +21,6 @@ from tests.servers import fake
 from tests.servers.planning_endpoint import Command, Mind
 
 from toolmark.cli.app import app
-from toolmark.cli.run_command import _gate_failure
 from toolmark.core import json_codec, user_modules
 from toolmark.core.records import Image as Picture
 from toolmark.models import endpoint_profile, provider_table
@@ -131,9 +130,9 @@ def test_keys_never_reach_the_disk(
     assert said.code == 0
     assert mind.asked[0].headers["authorization"] == "Bearer sk-secret-1234567890"
     assert mind.asked[0].headers["x-auth"] == "hush-hush"
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert b"sk-secret" not in kept
-    assert b"hush-hush" not in kept
+    saved = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"sk-secret" not in saved
+    assert b"hush-hush" not in saved
 
 
 def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
@@ -158,7 +157,7 @@ def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
         (("run", "funcbench", "-m", "control/null", "--tasks", "/dev/null"), "not a file"),
         (("run", "funcbench", "-m", "control/null", "-T", "core"), "expected NAME=VALUE"),
         (("run", "funcbench", "-m", "control/null", "-T", "core=x"),
-         "parameter core: expected int"),
+         "parameter core: expected a whole number"),
         (("run", "funcbench", "-m", "control/null", "-T", "core=5", "-T", "depth=5"),
          "depth must be at most core - 1 = 4; got 5"),
         (("run", "bfcl", "-m", "control/null", "-T", "category=simple_pyton"), "simple_python"),
@@ -390,25 +389,9 @@ def test_fail_under_is_an_exit_code_and_a_line_that_says_why(toolmark: Command) 
     words = ("run", "funcbench", "-m", "control/null", *SMALL)
     failed = toolmark(*words, "--fail-under", "0.5")
     assert failed.code == 1
-    assert "--fail-under 0.5 failed: the score is 0" in failed.err
+    assert "--fail-under 50 % failed: the score is 0.0 %" in failed.err
     passed = toolmark(*words, "--fresh", "--fail-under", "0")
     assert passed.code == 0 and "--fail-under" not in passed.err
-
-
-@pytest.mark.parametrize(
-    ("score", "said"),
-    [
-        ({"value": 0.9, "partial": "1 of 3 categories run"}, "there is no whole score: 1 of 3"),
-        ({"value": None}, "there is no score"),
-        ({"value": 0.4999}, "the score is 0.4999"),
-        ({"value": 0.5}, ""),
-    ],
-)
-def test_only_a_whole_score_passes_a_gate(score: dict[str, Any], said: str) -> None:
-    found = _gate_failure({"score": score}, 0.5)
-    assert found.startswith("--fail-under 0.5 failed: ") == bool(said)
-    assert said in found
-    assert not _gate_failure({"score": score}, None)
 
 
 def test_a_corrupt_folder_is_named_by_line_and_left_alone(toolmark: Command) -> None:
@@ -465,9 +448,9 @@ def test_foreign_replies_are_incorrect_and_stored_as_sent_or_cut_visibly(
     run = Run(Path(found["run_dir"]))
     (trajectory,) = run.trajectories()
     reply = trajectory.steps[0].reply
-    kept = reply.text if field == "content" else getattr(reply.calls[0], field)
+    saved = reply.text if field == "content" else getattr(reply.calls[0], field)
     whole = f"{value[: 2**20]} [cut: {len(value)} characters]" if len(value) > 2**20 else value
-    assert json_codec.restore_surrogates(kept) == whole
+    assert json_codec.restore_surrogates(saved) == whole
     (score,) = run.scores()
     assert sum(label.primary for label in score.verdicts["official"].labels) == 1
 
@@ -509,19 +492,19 @@ def test_a_setting_that_is_never_sent_is_reported_once_stored_and_found_by_the_d
     toolmark: Command, mind: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = endpoint_profile.EndpointProfile(unsent_settings=("temperature",))
-    monkeypatch.setattr(provider_table, "profile_for_url", lambda url: never)
+    monkeypatch.setattr(provider_table, "profile_for_url", lambda *asked: never)
     words = ("run", "funcbench", "-m", mind.model, *SMALL, "--temperature", "0.7")
     said = toolmark(*words)
     assert said.code == 0 and not any("temperature" in asked.json for asked in mind.asked)
-    told = [line.strip() for line in said.out.splitlines() if "not sent" in line]
-    assert told == [
+    reported = [line.strip() for line in said.out.splitlines() if "not sent" in line]
+    assert reported == [
         "not sent: temperature: this provider's profile leaves it out; its own default was used"
     ]
     (path,) = Path("runs").iterdir()
     assert (
         Run(path).info.unsent_settings == ("temperature",) and Run(path).info.refused_settings == ()
     )
-    assert told[0] in html.unescape(
+    assert reported[0] in html.unescape(
         Path(toolmark("report", str(path)).out.strip()).read_text("utf-8")
     )
     mind.body = fake.calls(("get_weather", '{"city": "Paris"}'))

@@ -16,9 +16,9 @@ from toolmark.runs.run_store import Run
 @pytest.fixture
 def dead() -> str:
     """Return the address of a port that nothing listens on."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port = held.getsockname()[1]
+    with socket.socket() as collected:
+        collected.bind(("127.0.0.1", 0))
+        port = collected.getsockname()[1]
     return f"http://127.0.0.1:{port}/v1#dead"
 
 

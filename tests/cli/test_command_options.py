@@ -26,7 +26,7 @@ def test_commands_that_ask_models_take_the_same_flags() -> None:
         if "--max-retries" in flags:
             asking += 1
             assert flags >= HOW, name
-        if "--judge" in flags:
+        if "--judge-model" in flags:
             assert "-j" in flags, name
     assert asking == 4
 
@@ -47,8 +47,8 @@ def test_judges_are_asked_where_and_as_the_flags_say(
     }
     # one that answers elsewhere under the same name would be another judge
     assert {each.judge for each in run.judgements()} == {f"{mind.url}#{name}" for name in "abc"}
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert b"hush-hush" not in kept and b"sk-judges" not in kept
+    saved = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"hush-hush" not in saved and b"sk-judges" not in saved
 
 
 def test_a_header_goes_to_one_address_alone(monkeypatch: pytest.MonkeyPatch) -> None:

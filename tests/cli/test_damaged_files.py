@@ -87,7 +87,7 @@ COMMANDS = {
     "tune": Opens("tune mfcl-vision -o tuned", folder="tuned", reads=("tune.json",)),
     "review, tuned": Opens("review tuned --no-open", folder="tuned", reads=("tune.json",)),
     "author": Opens(
-        "author m3 -m {j}#p --judge {j}#q -T truths=truths.json -T servers=mcp.json -o {d}",
+        "author m3 -m {j}#p --judge-model {j}#q -T truths=truths.json -T servers=mcp.json -o {d}",
         folder="d", reads=("run.json",),
     ),
 }  # fmt: skip
@@ -274,7 +274,7 @@ def test_a_folder_of_another_version_says_so_and_how_to_go_on(
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "reported"),
     [
         ("", "the command that made it, with --fresh"),
         ("toolmark run x --fresh -m http://h:1/v1#m", "toolmark run x --fresh -m http://h:1/v1#m"),
@@ -290,8 +290,8 @@ def test_a_folder_of_another_version_says_so_and_how_to_go_on(
     ],
 )
 def test_a_strangers_folder_has_nothing_pasted_that_a_shell_obeys(
-    command: str, told: str, tmp_path: Path
+    command: str, reported: str, tmp_path: Path
 ) -> None:
     (tmp_path / "run.json").write_text(json.dumps({"format": 1, "command": command}))
     code, err = _call("report", str(tmp_path))
-    assert code == 2 and err.strip().endswith(f"make a new run: {told}")
+    assert code == 2 and err.strip().endswith(f"make a new run: {reported}")

@@ -19,7 +19,7 @@ OWN = [words[1:] for words in COMMANDS if words[0].endswith("toolmark")]
 
 
 def test_the_extra_of_a_suite_is_installed_before_the_suite_is_named() -> None:
-    needing = {"m3-servers": "m3"} | {name: entry.extra for name, entry in SUITES.items()}
+    needing = {"mcp-servers": "m3"} | {name: entry.extra for name, entry in SUITES.items()}
     installed: set[str] = set()
     for words in COMMANDS:
         installed |= {

@@ -76,7 +76,7 @@ def test_a_gate_on_no_score_fails_and_wins_over_what_was_not_run(toolmark: Comma
     ended = toolmark("run", "funcbench", "-m", "control/dead", *SMALL, "--fail-under", "0")
     assert ended.code == exit_codes.GATE_FAILED
     assert said_why(ended.err) == [
-        "toolmark: --fail-under 0 failed: there is no score",
+        "toolmark: --fail-under 0 % failed: there is no score",
         "toolmark: 2 of 2 episodes not run",
     ]
 
@@ -99,10 +99,10 @@ SUITE = '''
 from dataclasses import replace
 from tests.runs import mini
 
-def broken(task, trajectory):
-    if task.id != "sum-0":
+def broken(episode):
+    if episode.task.id != "sum-0":
         raise RuntimeError("no score")
-    return mini.score(task, trajectory)
+    return mini.score(episode)
 
 SCORER = replace(mini.SCORER, score=broken)
 

@@ -28,9 +28,9 @@ def said(*words: str) -> Result:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_suite_lists_its_own_baselines_and_controls(family: str) -> None:
     lines = said("list", suite_name(family)).output.splitlines()  # type: ignore[arg-type]
-    told = next(line for line in lines if line.startswith("baselines: "))
+    reported = next(line for line in lines if line.startswith("baselines: "))
     names = [f"baseline/{name}" for name in BASELINES_BY_FAMILY[family]]  # type: ignore[index]
-    assert told == f"baselines: {', '.join(names)}"
+    assert reported == f"baselines: {', '.join(names)}"
     assert any(line.startswith("controls: control/oracle") for line in lines)
     assert "baselines: " not in said("list", "funcbench").output
 
@@ -47,7 +47,7 @@ def test_a_baseline_that_a_suite_has_not_is_refused_before_data_are_read(
     for name in ("no baseline 'majority'", *BASELINES_BY_FAMILY["openx"]):
         assert name in str(done.exception)
     done = said("run", "funcbench", "-m", "baseline/majority")
-    assert "plays MultiNet's suites and nothing else" in str(done.exception)
+    assert "and no other suite" in str(done.exception)
 
 
 def test_a_stand_in_is_announced_once_and_a_set_not_by_another() -> None:
@@ -120,4 +120,7 @@ def test_an_impossible_number_of_frames_is_named_by_its_parameter(n: str) -> Non
     done = said("run", "multinet-overcooked", "-m", "control/null", "-T", f"frames={n}",
                 "-T", "data=synthetic")  # fmt: skip
     assert isinstance(done.exception, UsageError)
-    assert str(done.exception) == f"parameter frames: expected int >= 1 and <= 100, got {n!r}"
+    assert str(done.exception) == (
+        "suite 'multinet-overcooked': parameter frames: "
+        f"expected a whole number >= 1 and <= 100, got {n!r}"
+    )

@@ -65,9 +65,9 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_made(
     (folder / "notes.txt").write_text("not looked at")
     said = toolmark("perturb", "image", str(folder), str(tmp_path / "out"), "--with", "gray")
     assert said.code == 3
-    for told in ("cut.jpg: damaged picture", "deep/none.png: empty file",
+    for reported in ("cut.jpg: damaged picture", "deep/none.png: empty file",
                  "words.gif: no picture that can be read"):  # fmt: skip
-        assert told in said.err
+        assert reported in said.err
     assert "2 variations of 2 pictures, record.jsonl; 3 refused" in said.out
     made = record(tmp_path / "out")
     assert [line["name"] for line in made] == [
@@ -96,7 +96,7 @@ def test_boxes_count_in_the_file_as_it_is_and_move_with_it(
     assert min(left, top) >= 0 and right <= cut["size"][0] and bottom <= cut["size"][1]
     boxes.write_text('{"large.jpg": [[0, 0, 5, 9000]]}')
     said = toolmark("perturb", "image", str(large), str(tmp_path / "out"), "--boxes", str(boxes))
-    assert said.code == 3 and "large.jpg: [0.0, 0.0, 5.0, 9000.0] is no box" in said.err
+    assert said.code == 3 and "large.jpg: [0.0, 0.0, 5.0, 9000.0] is not a box" in said.err
 
 
 def test_equal_names_get_separate_files(toolmark: Command, tmp_path: Path) -> None:
@@ -161,12 +161,12 @@ def test_boxes_of_nothing_are_refused_for_a_file_and_a_folder(
     folder, boxes, out = tmp_path / "in", tmp_path / "boxes.json", tmp_path / "out"
     one, other = picture(folder / "a.jpg"), picture(folder / "b.jpg")
     boxes.write_text('{"b.jpg": [[0, 0, 5, 5]], "c.jpg": [[0, 0, 5, 5]]}')
-    for source, told in (
-        (folder, f"boxes of what is no picture of {folder}: c.jpg"),
+    for source, reported in (
+        (folder, f"boxes of what is not a picture of {folder}: c.jpg"),
         (one, "no boxes of a.jpg; of others: b.jpg, c.jpg"),
     ):
         said = toolmark("perturb", "image", str(source), str(out), "--boxes", str(boxes))
-        assert said.code == 2 and told in said.err and not out.exists()
+        assert said.code == 2 and reported in said.err and not out.exists()
     # beside one picture others of its folder may have boxes
     said = toolmark("perturb", "image", str(other), str(out), "--boxes", str(boxes))
     assert said.code == 0 and record(out)[0]["boxes"]
@@ -273,7 +273,7 @@ def test_a_picture_that_was_repaired_has_no_failure_left(toolmark: Command, tmp_
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("none.jpg", "out"), "none.jpg: no such file or folder"),
         (("in", "in"), "in: holds the pictures themselves"),
@@ -288,7 +288,7 @@ def test_a_picture_that_was_repaired_has_no_failure_left(toolmark: Command, tmp_
 )
 def test_what_cannot_be_is_reported_before_anything_is_made(
     toolmark: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...], told: str,
+    words: tuple[str, ...], reported: str,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     picture(Path("in/a.jpg"))
@@ -297,7 +297,7 @@ def test_what_cannot_be_is_reported_before_anything_is_made(
     Path("list.json").write_text("[[0, 0, 5, 5]]")
     Path("bytes.json").write_bytes(b'{"a\xff.jpg": []}')
     said = toolmark("perturb", "image", *words)
-    assert said.code == 2 and told in said.err
+    assert said.code == 2 and reported in said.err
     assert not Path("out").exists()
 
 

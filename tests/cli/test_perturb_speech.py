@@ -59,7 +59,7 @@ def test_each_line_of_a_file_is_a_request_however_it_ends(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("--stages", "voise"), "no stage 'voise'; did you mean: voice"),
         (("--condition", "noissy"), "no acoustic condition 'noissy'; did you mean: noisy"),
@@ -67,9 +67,11 @@ def test_each_line_of_a_file_is_a_request_however_it_ends(
         (("--ears", "simulatd:a"), "no recogniser 'simulatd:a'; did you mean: simulated"),
     ],
 )
-def test_what_cannot_be_is_reported(toolmark: Command, words: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_is_reported(
+    toolmark: Command, words: tuple[str, ...], reported: str
+) -> None:
     said = toolmark("perturb", "speech", TEXT, *words)
-    assert said.code == 2 and told in said.err
+    assert said.code == 2 and reported in said.err
 
 
 def test_files_that_are_none_are_reported(toolmark: Command, tmp_path: Path) -> None:

@@ -31,9 +31,10 @@ def written(show: Callable[[Console], None]) -> list[str]:
     return console.file.getvalue().splitlines()
 
 
-def verdict(*told: str) -> Verdict:
+def verdict(*reported: str) -> Verdict:
     labels = tuple(
-        Label(cause="missing_call", evidence=text, primary=i == 0) for i, text in enumerate(told)
+        Label(cause="missing_call", evidence=text, primary=i == 0)
+        for i, text in enumerate(reported)
     )
     return Verdict(outcome="incorrect", value=0.5, labels=labels)
 
@@ -73,7 +74,7 @@ def test_a_summary_names_its_rule_and_says_what_it_counts(make_run: Maker, score
     only = replace(
         scorer,
         rules=("official",),
-        score=lambda task, played: {"official": scorer.score(task, played)["official"]},
+        score=lambda episode: {"official": scorer.score(episode)["official"]},
     )
     alone = run_finalization.rescore_run(run, only)
     assert not any(
@@ -106,7 +107,7 @@ def test_a_class_of_failure_has_the_suites_words(make_run: Maker, scorer: Scorer
     assert any("over_limit  calls asked for too much" in line for line in listed)
     common = written(lambda to: console_output.print_failures(to, run, words))
     assert "  2 failures: wrong_value  type_error:nested within" in common
-    assert len(common) == console_output.MAX_REASONS
+    assert len(common) == console_output.MAX_REASONS + 1  # the last one counts the others
     shown = read_presentation(
         presented(
             run, replace(scorer, presentation=replace(scorer.presentation, failure_names=words))
@@ -141,8 +142,8 @@ def test_repeats_tell_how_often_all_and_any_of_them_are_right(make_run: Maker) -
     all_, any_ = ([found["parts"][f"pass{sign}{k}"]["value"] for k in (2, 4, 5)] for sign in "^@")
     assert found["score"]["value"] >= all_[0] >= all_[1] >= all_[2]
     assert found["score"]["value"] <= any_[0] <= any_[1] <= any_[2]
-    told = "\n".join(written(lambda console: console_output.print_summary(console, found)))
-    assert "all of 4 right (pass^4)" in told and "n=12 tasks" in told
+    reported = "\n".join(written(lambda console: console_output.print_summary(console, found)))
+    assert "all of 4 right (pass^4)" in reported and "n=12 tasks" in reported
 
 
 def test_repeats_of_a_score_that_is_no_right_or_wrong_pass_nothing(
@@ -151,9 +152,7 @@ def test_repeats_of_a_score_that_is_no_right_or_wrong_pass_nothing(
     run = make_run(n=6, repeats=2)
     half = replace(
         scorer,
-        score=lambda task, _: {
-            name: Verdict(outcome="correct", value=0.5) for name in scorer.rules
-        },
+        score=lambda _: {name: Verdict(outcome="correct", value=0.5) for name in scorer.rules},
     )
     assert not any(
         name.startswith("pass") for name in run_finalization.rescore_run(run, half)["parts"]

@@ -100,7 +100,7 @@ CASES = (
     Case("make", ("make", "funcbench", *SMALL, "-o", "set"), {"OPENAI_API_KEY": "KEY"}, 0),
     Case("list", ("list", "funcbench"), {"OPENAI_API_KEY": "KEY"}, 0),
     Case("tune, a path", ("tune", "mfcl-vision", *IN_PATH, "-o", "tuned", "-T", "items=2"), {}, 2),
-    Case("author, a path", ("author", "m3", *IN_PATH, "--judge", "http://HOST/KEY/v1#j",
+    Case("author, a path", ("author", "m3", *IN_PATH, "--judge-model", "http://HOST/KEY/v1#j",
          "-T", "truths=truths.json", "-T", "servers=mcp.json", "-T", "agent=loop", "-o", "made"),
          {}, 3),
 )  # fmt: skip
@@ -192,16 +192,16 @@ def test_no_key_reaches_a_file(
     for name, value in case.environ.items():
         monkeypatch.setenv(name, _filled(value, key, mind))
     words = [_filled(word, key, mind) for word in case.words]
-    told = toolmark(*words)
-    assert told.code == case.code, told
+    reported = toolmark(*words)
+    assert reported.code == case.code, reported
     assert leaks(home, key) == []
     given = " ".join(words) + " ".join(os.environ[name] for name in case.environ)
-    shown = {form for form in forms(key) if form in (told.out + told.err).encode()}
-    assert not shown or case.code == 2, (told, given)
+    shown = {form for form in forms(key) if form in (reported.out + reported.err).encode()}
+    assert not shown or case.code == 2, (reported, given)
     for run in (home / "runs").glob("*"):
         for after in AFTER:
-            told = toolmark(*after, str(run))
-            assert not any(form in (told.out + told.err).encode() for form in forms(key))
+            reported = toolmark(*after, str(run))
+            assert not any(form in (reported.out + reported.err).encode() for form in forms(key))
     assert leaks(home, key) == []
     assert case.code == 2 or not any(key in name for name in os.listdir(home))
 
@@ -212,15 +212,15 @@ def test_no_key_of_a_judge_reaches_a_file(
 ) -> None:
     parameters = ("truths=truths.json", "servers=mcp.json", "agent=loop", "similarity=exact")
     words = [word for parameter in parameters for word in ("-T", parameter)]
-    told = toolmark("run", "m3", "-m", "control/oracle", *words, "--sandbox", "off")
-    assert told.code == 0, told
+    reported = toolmark("run", "m3", "-m", "control/oracle", *words, "--sandbox", "off")
+    assert reported.code == 0, reported
     (run,) = (home / "runs").glob("*")
     places = [_filled(f"http://HOST/KEY/v1#{name}", key, mind) for name in "abc"]
     for words in (places, places[:1] * 3, [key, *places]):
-        judges = [word for place in words for word in ("--judge", place)]
-        told = toolmark("judge", str(run), *judges, "--max-retries", "0", "--cache", "kept")
-        shown = any(form in (told.out + told.err).encode() for form in forms(key))
-        assert not shown or told.code == 2, told
+        judges = [word for place in words for word in ("--judge-model", place)]
+        reported = toolmark("judge", str(run), *judges, "--max-retries", "0", "--cache", "kept")
+        shown = any(form in (reported.out + reported.err).encode() for form in forms(key))
+        assert not shown or reported.code == 2, reported
     assert mind.asked and leaks(home, key) == []
 
 

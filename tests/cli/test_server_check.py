@@ -32,7 +32,7 @@ def test_each_server_is_examined_by_itself(toolmark: Command, tmp_path: Path) ->
         toolmark,
         tmp_path / "mcp.json",
         good=fault(),
-        beside=fault() | {"args": ["${config_dir}/server.py"]},
+        adjacent=fault() | {"args": ["${config_dir}/server.py"]},
         astray=fault() | {"args": ["server.py"]},
         refuses=fault("--refuse", env={"API_KEY": KEY}),
         hangs=fault("--hang", start_timeout_s=0.5),
@@ -43,7 +43,7 @@ def test_each_server_is_examined_by_itself(toolmark: Command, tmp_path: Path) ->
         web={"url": "http://127.0.0.1:9/mcp"},
     )
     well = {name for name, check in found.items() if check["status"] == "ok"}
-    assert well == {"good", "beside"}
+    assert well == {"good", "adjacent"}
     assert {name for name, check in found.items() if check["status"] == "warn"} == {"odd", "off"}
     assert found["good"]["detail"].startswith("fault 1 offers echo, ")
     for name, words in (

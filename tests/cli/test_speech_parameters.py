@@ -96,14 +96,18 @@ def test_folders_in_which_nothing_can_be_used_are_refused_with_the_next_step(
 ) -> None:
     _bad(tmp_path / "bad")
     (tmp_path / "bare").mkdir()
-    for root, told in (("bad", "empty: empty.wav"), ("bare", "no sound"), ("gone", "no folder")):
+    for root, reported in (
+        ("bad", "empty: empty.wav"),
+        ("bare", "no sound"),
+        ("gone", "no folder"),
+    ):
         for words in (
             ("perturb", "speech", TEXT, "--noises", root),
             ("run", "mfcl-speech", "-m", "control/null", "-T", f"noises={root}", *ITEM),
             ("make", "mfcl-speech", "-o", "made", "-T", f"noises={root}", *ITEM),
         ):
             said = toolmark(*words)
-            assert said.code == 2 and told in said.err and "give" in said.err, said.err
+            assert said.code == 2 and reported in said.err and "give" in said.err, said.err
     assert not list((tmp_path / "runs").glob("*"))
 
 
@@ -254,17 +258,19 @@ def test_a_request_that_alone_is_refused_is_not_run(mind: Mind, toolmark: Comman
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("rewriter=baseline/lexical",), "words nothing"),
         (("rewriter=gpt-5",), "no model 'gpt-5'"),
         (("rewriter=http://localhost:1/v1#m", "rewrite=false"), "leave one out"),
     ],
 )
-def test_what_cannot_word_is_reported(toolmark: Command, words: tuple[str, ...], told: str) -> None:
+def test_what_cannot_word_is_reported(
+    toolmark: Command, words: tuple[str, ...], reported: str
+) -> None:
     parameters = [part for word in words for part in ("-T", word)]
     said = toolmark("run", "mfcl-speech", "-m", "control/null", *ITEM, *parameters)
-    assert said.code == 2 and told in said.err
+    assert said.code == 2 and reported in said.err
 
 
 # --- a model judges ---------------------------------------------------------------------

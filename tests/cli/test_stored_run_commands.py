@@ -1,4 +1,4 @@
-"""The list of a run's episodes: which of them, and what is no choice."""
+"""The list of a run's episodes: which of them, and what is not a choice."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def test_a_list_holds_the_episodes_that_were_asked_for(toolmark: Command, folder
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [(("--outcome", "corect"), "did you mean: correct"),
      (("--axis", "dept=2"), "did you mean: depth"),
      (("--axis", "depth=9"), "no such level")],
 )  # fmt: skip
 def test_what_no_episode_can_have_is_refused(
-    toolmark: Command, folder: str, words: tuple[str, ...], told: str
+    toolmark: Command, folder: str, words: tuple[str, ...], reported: str
 ) -> None:
     said = toolmark("show", folder, *words)
-    assert said.code == 2 and told in said.err
+    assert said.code == 2 and reported in said.err
 
 
 def test_programs_get_the_whole_list(toolmark: Command, folder: str) -> None:
@@ -67,15 +67,15 @@ def test_programs_get_an_episode_as_it_is_stored(toolmark: Command, folder: str)
     first = json.loads(toolmark("show", folder, "--json").out)["episodes"][0]["task"]
     (found,) = json.loads(toolmark("show", folder, first, "--json").out)["episodes"]
 
-    def kept(name: str, key: str) -> object:
+    def saved(name: str, key: str) -> object:
         lines = map(json.loads, (Path(folder) / f"{name}.jsonl").read_text().splitlines())
         return next(line for line in lines if line[key] == first)
 
-    marked = kept("tasks", "id")
+    marked = saved("tasks", "id")
     assert isinstance(marked, dict) and marked.pop("canary")
     assert found["task"] == marked
-    assert found["trajectory"] == kept("trajectories", "task")
-    assert found["score"]["verdicts"].keys() == kept("scores", "task")["verdicts"].keys()  # type: ignore[index]
+    assert found["trajectory"] == saved("trajectories", "task")
+    assert found["score"]["verdicts"].keys() == saved("scores", "task")["verdicts"].keys()  # type: ignore[index]
     assert "attempt" not in found
 
 

@@ -79,7 +79,7 @@ def test_a_draft_is_begun_from_pictures(source: Path, toolmark: Command) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["tune", "bfcl", "-o", "x"], "no tuning of 'bfcl'"),
         (["tune", "mfcl-vision"], "name a folder: -o DIR"),
@@ -103,9 +103,9 @@ def test_errors_say_what_next_and_make_no_folder(
     monkeypatch: pytest.MonkeyPatch,
     toolmark: Command,  # noqa: F811
     words: list[str],
-    told: str,
+    reported: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code, _, err = toolmark(*words)
-    assert (code, told in err) == (2, True), err
+    assert (code, reported in err) == (2, True), err
     assert not (tmp_path / "x").exists()

@@ -28,7 +28,7 @@ NEAREST = [
     ((*FUNCBENCH, "-T", "corre=3"), "'corre'; did you mean: core"),
     ((*FUNCBENCH, "-T", "zzzzz=3"), "'zzzzz'; 15 are known, such as: "),
     ((*FUNCBENCH, "--tool-format", "nativ"), "'nativ'; did you mean: native"),
-    ((*FUNCBENCH, "--tool-format", "zzz"), "'zzz'; known: native, prompt"),
+    ((*FUNCBENCH, "--tool-format", "zzz"), "'zzz'; 18 are known, such as: native, prompt"),
     ((*FUNCBENCH, "--tempereture", "1"), "no option --tempereture; did you mean: --temperature;"),
     ((*FUNCBENCH, "--zzz"), "next: toolmark run --help"),
     ((*FUNCBENCH, "--ids", "zzz"), "next: toolmark make funcbench -o DIR"),
@@ -39,7 +39,7 @@ NEAREST = [
     (("rnu",), "no command 'rnu'; did you mean: run"),
     (("perturb", "speach"), "no command 'speach'; did you mean: speech"),
     (("perturb", "speech", "x", "--condition", "nosy"), "'nosy'; did you mean: noisy"),
-    (("perturb", "speech", "x", "--condition", "zz"), "next: read docs/suites/acoustics.md"),
+    (("perturb", "speech", "x", "--condition", "zz"), "next: read docs/reference/acoustics.md"),
     (("fetch", "bfc"), "no data 'bfc'; did you mean: bfcl"),
     (("import", "bfc", "x"), "no files of 'bfc'; did you mean: bfcl"),
     (("serve", "funcbnch"), "no server for 'funcbnch'; did you mean: funcbench"),
@@ -141,7 +141,7 @@ TYPOS = [
     # equally near names are in the order of the list
     ("ba", ("bac", "baa", "bad", "bab"), ["bac", "baa", "bad"]),
     ("item-x", ("item-9", "item-1", "item-5"), ["item-9", "item-1", "item-5"]),
-    # few letters in common are no likeness
+    # few letters in common are not a likeness
     ("gpt", PROVIDERS, []),
     ("plan", ("replay", "compare", "perturb"), []),
     ("zzz", SUITE_NAMES, []),
@@ -189,7 +189,7 @@ def test_an_outcome_and_an_axis_are_suggested_too(toolmark: Command, many: tm.Ru
         (("--limit", "a"), "--limit: expected a whole number, got 'a'"),
         (("--limit", "0"), "--limit: expected a number >= 1, got '0'"),
         (("--timeout", "soon"), "--timeout: expected a number, got 'soon'"),
-        (("--fail-under", "2"), "--fail-under: expected a number <= 1.0, got '2'"),
+        (("--fail-under", "2"), "--fail-under 2: expected a share from 0 to 1"),
         (
             ("--reasoning-effort", "medum"),
             "--reasoning-effort: no value 'medum'; did you mean: med",

@@ -25,8 +25,8 @@ OTHER = (
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the example of docs/tutorial/new-suite.md, in which the commands are given."""
-    page = (ROOT / "docs/tutorial/new-suite.md").read_text()
+    """A folder with the example of the page, in which the commands are given."""
+    page = (ROOT / "docs/how-to/suite-from-parts.md").read_text()
     code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "shop.py").write_text(next(each for each in code if "def load" in each))
     (tmp_path / "other.py").write_text(OTHER)
@@ -77,9 +77,9 @@ def test_a_scorers_fault_is_reported_with_the_next_step_and_is_on_the_page(
     shop: Path, toolmark: Command
 ) -> None:
     text = (shop / "shop.py").read_text()
-    start = "def score(task, trajectory):\n"
+    start = "def score(episode):\n"
     assert start in text
-    broken = text.replace(start, f"{start}    if task.id == 'shop-1': 1 / 0\n")
+    broken = text.replace(start, f"{start}    if episode.task.id == 'shop-1': 1 / 0\n")
     (shop / "shop.py").write_text(broken)
     found = toolmark("run", "shop:load", "-m", "control/oracle", "-T", "n=3")
     run = folder(shop / "runs", "shop")
@@ -194,8 +194,8 @@ def test_score_imports_the_recorded_module_only_where_it_is_as_recorded(
 
     source(shop, spec).write_text(text + "\n# another line\n")
     sys.modules.pop("shop", None)
-    told = toolmark("score", run).err
-    command = shlex.split(told.partition("next: ")[2])
+    reported = toolmark("score", run).err
+    command = shlex.split(reported.partition("next: ")[2])
     assert command == ["toolmark", "score", run, "--suite", spec]
     found = toolmark(*command[1:])
     assert found.code == 0, found.err

@@ -50,8 +50,8 @@ def test_processes_of_equal_ids_write_every_entry_whole(tmp_path: Path) -> None:
         )
         for me in range(2)
     ]  # fmt: skip
-    told = [writer.communicate() for writer in writers]
-    assert [out.strip() for out, _ in told] == ["0", "0"], told
+    reported = [writer.communicate() for writer in writers]
+    assert [out.strip() for out, _ in reported] == ["0", "0"], reported
     assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == sorted(
         map(str, range(40))
     )

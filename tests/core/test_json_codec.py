@@ -212,18 +212,18 @@ def test_numbers_stay_numbers(number: float) -> None:
 @pytest.mark.parametrize("source", ["[1, one]", "f(2)", "-'x'", "1**9"])
 def test_what_is_no_literal_raises_the_same_error_every_time(source: str) -> None:
     """An address in memory in stored evidence would make equal runs differ."""
-    told = set()
+    reported = set()
     for _ in range(2):
         with pytest.raises(ValueError) as caught:
             json_codec.parse_literal(source)
-        told.add(str(caught.value))
-    assert len(told) == 1 and "0x" not in told.pop()
+        reported.add(str(caught.value))
+    assert len(reported) == 1 and "0x" not in reported.pop()
     assert json_codec.parse_literal("[1, 'a', (2.5, None)]") == [1, "a", (2.5, None)]
 
 
 def test_objects_are_stored_without_their_addresses() -> None:
-    held = {"a": object(), "b": [test_objects_are_stored_without_their_addresses]}
-    assert json_codec.to_plain_json(held) == {
+    collected = {"a": object(), "b": [test_objects_are_stored_without_their_addresses]}
+    assert json_codec.to_plain_json(collected) == {
         "a": "<object>",
         "b": ["<function test_objects_are_stored_without_their_addresses>"],
     }

@@ -58,7 +58,7 @@ def test_torn_files_are_not_found_and_are_stored_anew(tmp_path: Path) -> None:
             next(path for path in (tmp_path / folder).rglob("*") if path.is_file()).write_bytes(
                 torn
             )
-        assert not store.contains(part)
+        assert not store.has_file(part)
         assert store.add_audio(b"whole", "audio/wav") == part and store.read(part) == b"whole"
         other.copy_from(store, [part])
         assert other.read(part) == b"whole"

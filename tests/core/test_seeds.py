@@ -14,7 +14,7 @@ from toolmark.core import seeds
 def test_draws_are_what_they_always_were() -> None:
     rng = seeds.make_rng(7, "item", 0, "purpose")
     deck = list(range(8))
-    seeds.shuffle(rng, deck)
+    seeds.shuffle_items(rng, deck)
     drawn = (
         deck,
         [seeds.draw_below(rng, 1000) for _ in range(3)],

@@ -66,11 +66,11 @@ def test_what_another_process_encoded_is_not_encoded_again(tmp_path: Path) -> No
 def test_the_vector_store_returns_what_was_put_in(one: list[str], other: list[str]) -> None:
     """Any text: with zeros, lone surrogates, or nothing in it."""
     with TemporaryDirectory() as folder:
-        shelf = sentence_encoder.VectorStore(Path(folder, "rows.sqlite"))
-        assert shelf.get(one) == {}
+        rack = sentence_encoder.VectorStore(Path(folder, "rows.sqlite"))
+        assert rack.get(one) == {}
         rows = dict(zip(one, Counting()(one), strict=True))
-        shelf.add(rows)
-        found = shelf.get([*one, *other])
+        rack.add(rows)
+        found = rack.get([*one, *other])
         assert found.keys() == set(one)
         assert all(np.array_equal(found[text], row) for text, row in rows.items())
 

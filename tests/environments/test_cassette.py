@@ -19,7 +19,7 @@ from msgspec.structs import replace
 import toolmark as tm
 from toolmark.agents.executor import Executor
 from toolmark.agents.phased_model import PhasedModel
-from toolmark.agents.tool_loop import execute_parallel, run_tool_loop
+from toolmark.agents.tool_loop import execute_calls, run_tool_loop
 from toolmark.core.environment import Environment, EnvironmentFactory, read_final_state
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
@@ -43,7 +43,8 @@ from toolmark.environments.cassette import (
     CassetteHeader,
     check_header,
 )
-from toolmark.environments.function_graph import FunctionGraphFactory
+from toolmark.environments.class_environments import ClassEnvironments
+from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.environments.recorded_environment import WORKSPACE_PLACEHOLDER
 from toolmark.environments.recording_factory import RecordingFactory, ReplayMode
 from toolmark.formats.native_format import NATIVE_FORMAT
@@ -66,14 +67,14 @@ class Desk(Environment):
         self.media = media
         self.n = start
         self.grown: tuple[Tool, ...] = ()
-        self.told = 0
+        self.reported = 0
 
     async def tools(self) -> tuple[Tool, ...]:
-        self.told = len(self.grown)
+        self.reported = len(self.grown)
         return TOOLS + self.grown
 
     def tools_changed(self) -> bool:
-        return self.told != len(self.grown)
+        return self.reported != len(self.grown)
 
     async def opening(self, messages: tuple[Message, ...], /) -> tuple[Message, ...]:
         where = Message(role="user", parts=(Text(f"Work in {self.workspace}."), self.picture("o")))
@@ -163,8 +164,8 @@ async def episode(
         opening = await world.opening(task.turns[0].messages)
         results = []
         for call in script:
-            told = call.arguments.replace("@", folder)
-            results.append(await world.call(msgspec.structs.replace(call, arguments=told)))
+            reported = call.arguments.replace("@", folder)
+            results.append(await world.call(msgspec.structs.replace(call, arguments=reported)))
             if world.tools_changed():
                 tools.append(await world.tools())
         heard = Heard(tools, opening, results, await read_final_state(world))
@@ -232,9 +233,9 @@ def test_what_was_recorded_is_replayed_without_the_live_environment(script: list
 
 
 def replayed_pictures(heard: Heard) -> list[Image]:
-    held = [part for result in heard.results for part in result.parts]
-    held += [part for message in heard.opening for part in message.parts]
-    return [part for part in held if isinstance(part, Image)]
+    collected = [part for result in heard.results for part in result.parts]
+    collected += [part for message in heard.opening for part in message.parts]
+    return [part for part in collected if isinstance(part, Image)]
 
 
 @given(first=scripts, second=scripts)
@@ -272,9 +273,13 @@ def test_any_call_of_funcbench_is_replayed(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "dag.jsonl"
         live = play(
-            RecordingFactory(FunctionGraphFactory(), Cassette(path), mode="record"), script, task
+            RecordingFactory(
+                ClassEnvironments(FunctionGraphEnvironment), Cassette(path), mode="record"
+            ),
+            script,
+            task,
         )
-        assert live == play(FunctionGraphFactory(), script, task)
+        assert live == play(ClassEnvironments(FunctionGraphEnvironment), script, task)
         assert play(RecordingFactory(None, Cassette(path)), script, task) == live
 
 
@@ -431,8 +436,8 @@ def test_what_a_file_holds_is_said_once(tmp_path: Path) -> None:
         play(site, [])
         play(site, [])
     path = tmp_path / "tape.jsonl"
-    held = replace(head, parameters={"file": "x", "kinds": ["a", "b"]})
-    assert Cassette(path).headers == [held] and path.read_text().count('"kind":"suite"') == 1
+    collected = replace(head, parameters={"file": "x", "kinds": ["a", "b"]})
+    assert Cassette(path).headers == [collected] and path.read_text().count('"kind":"suite"') == 1
     check_header(path, replace(head, parameters={}))
     for other in (replace(head, seed=4), replace(head, suite="s"), replace(head, seed=None)):
         with pytest.raises(UsageError, match=r"it holds drawn --seed 12345678 .*--seed of the"):
@@ -466,11 +471,12 @@ def test_calls_of_one_reply_run_together_and_keep_their_places(tmp_path: Path) -
 
     async def counted(site: EnvironmentFactory) -> list[str]:
         async with site.open_environment(TASK, {}) as world:
-            return [r.text for r in await execute_parallel(world, script, world.max_parallel_calls)]
+            results, _ = await execute_calls(world, script, world.max_parallel_calls)
+            return [r.text for r in results]
 
     async def lost(site: EnvironmentFactory) -> None:
         async with site.open_environment(TASK, {}) as world:
-            await execute_parallel(world, (*script, *script), 12)
+            await execute_calls(world, (*script, *script), 12)
 
     live = asyncio.run(counted(recorded(tmp_path, desks(tmp_path), "record")))
     assert asyncio.run(counted(recorded(tmp_path, None, "replay"))) == live
@@ -609,9 +615,9 @@ def test_a_file_torn_anywhere_keeps_its_whole_lines_and_goes_on(cut: int) -> Non
 
 def test_pictures_lie_next_to_the_file_and_a_missing_one_is_named(tmp_path: Path) -> None:
     play(recorded(tmp_path, desks(tmp_path), "record"), calls(("draw", {})))
-    beside = [path for path in (tmp_path / "tape.media").rglob("*") if path.is_file()]
-    assert len(beside) == 2
-    for path in beside:
+    adjacent = [path for path in (tmp_path / "tape.media").rglob("*") if path.is_file()]
+    assert len(adjacent) == 2
+    for path in adjacent:
         path.unlink()
     with pytest.raises(ToolEnvironmentError, match=r"task t: .*tape\.media"):
         play(recorded(tmp_path, None, "replay"), calls(("draw", {})))

@@ -11,9 +11,9 @@ import pytest
 
 from toolmark.core.errors import DataError
 from toolmark.core.records import Call, Result, Task
+from toolmark.environments.class_environments import ClassEnvironments
 from toolmark.environments.function_graph import (
     FunctionGraphEnvironment,
-    FunctionGraphFactory,
     GraphIndex,
     read_graph,
 )
@@ -53,7 +53,7 @@ TASK = Task(
 
 def ask(*calls: tuple[str, str], task: Task = TASK) -> list[Result]:
     async def every() -> list[Result]:
-        async with FunctionGraphFactory().open_environment(task, {}) as world:
+        async with ClassEnvironments(FunctionGraphEnvironment).open_environment(task, {}) as world:
             return [await world.call(Call(name=name, arguments=text)) for name, text in calls]
 
     return asyncio.run(every())

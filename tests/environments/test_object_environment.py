@@ -37,9 +37,9 @@ TASK = Task(id="t", suite="s", turns=(), tools=(Tool(name="add"),))
 def opened() -> tuple[Counter, ObjectEnvironment]:
     counter = Counter()
     table = {name: getattr(counter, name) for name in object_environment.public_methods(Counter)}
-    held = EpisodeObjects({"Counter": counter}, table)
+    collected = EpisodeObjects({"Counter": counter}, table)
     return counter, ObjectEnvironment(
-        TASK, held, lambda x: object_environment.public_attributes(x.instances["Counter"])
+        TASK, collected, lambda x: object_environment.public_attributes(x.instances["Counter"])
     )
 
 

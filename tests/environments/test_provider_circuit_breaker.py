@@ -77,23 +77,23 @@ def test_waiting_questions_fail_at_once_when_the_provider_is_given_up() -> None:
         engine.waits_s = [0.0] * 9
         return [await outcome(engine), *await asyncio.gather(*waiting)]
 
-    assert all("it never answered" in told for told in asyncio.run(play()))
+    assert all("it never answered" in reported for reported in asyncio.run(play()))
 
 
 def test_what_answers_something_is_given_up_after_questions_in_vain_in_a_row() -> None:
     line = Line(lambda n: Busy())
     engine = web(line, *[0.0] * 9)
-    told = [asyncio.run(outcome(engine)) for _ in range(MAX_FAILED_QUESTIONS + 1)]
-    assert [("given up" in each) for each in told] == [False] * MAX_FAILED_QUESTIONS + [True]
-    assert "status 503" in told[-1]
+    reported = [asyncio.run(outcome(engine)) for _ in range(MAX_FAILED_QUESTIONS + 1)]
+    assert [("given up" in each) for each in reported] == [False] * MAX_FAILED_QUESTIONS + [True]
+    assert "status 503" in reported[-1]
     assert line.n == MAX_FAILED_QUESTIONS * 10
 
 
 def test_an_answer_between_keeps_it_alive() -> None:
     line = Line(lambda n: Said() if n % 4 == 0 else Busy())
     engine = web(line, 0.0)
-    told = [asyncio.run(outcome(engine)) for _ in range(4 * MAX_FAILED_QUESTIONS)]
-    assert "" in told and not any("given up" in each for each in told)
+    reported = [asyncio.run(outcome(engine)) for _ in range(4 * MAX_FAILED_QUESTIONS)]
+    assert "" in reported and not any("given up" in each for each in reported)
 
 
 def test_a_watcher_sees_why_environments_wait_and_only_as_long_as_they_do() -> None:

@@ -65,7 +65,7 @@ def test_a_scheme_has_no_case() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "told"),
+    ("name", "given", "reported"),
     [
         (SEARCH_TOOL, {"max_results": -3}, 9),
         (SEARCH_TOOL, {"max_results": None}, 12),
@@ -78,12 +78,12 @@ def test_a_scheme_has_no_case() -> None:
     ],
 )
 def test_officially_odd_arguments_come_to_what_python_makes_of_them(
-    name: str, given: dict[str, Any], told: int | str
+    name: str, given: dict[str, Any], reported: int | str
 ) -> None:
     words = {"keywords": "tea"} if name == SEARCH_TOOL else {}
     web = SearchEnvironment((), Canned(), snippets=True, official_wording=True)
     said = asyncio.run(web.call(Call(name=name, arguments=json.dumps(words | given))))
-    if isinstance(told, str):
-        assert said.is_error and said.text.startswith(f"Error during execution: {told}")
+    if isinstance(reported, str):
+        assert said.is_error and said.text.startswith(f"Error during execution: {reported}")
     else:
-        assert len(ast.literal_eval(said.text)) == told
+        assert len(ast.literal_eval(said.text)) == reported

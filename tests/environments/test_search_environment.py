@@ -18,8 +18,8 @@ from toolmark.core.records import Call, Result
 from toolmark.core.redaction import REDACTED
 from toolmark.environments.cassette import Cassette
 
-pytest.importorskip("bs4", reason="needs toolmark[web]")
-pytest.importorskip("markdownify", reason="needs toolmark[web]")
+pytest.importorskip("bs4", reason="needs toolmark[bfcl]")
+pytest.importorskip("markdownify", reason="needs toolmark[bfcl]")
 from toolmark.environments import html_conversion, public_web
 from toolmark.environments.page_corpus import PageCorpus
 from toolmark.environments.search_environment import (
@@ -115,7 +115,7 @@ def test_what_the_web_refuses_is_an_answer() -> None:
         (SEARCH_TOOL, {"keywords": "a", "max_results": "3"}),
         (SEARCH_TOOL, {"keywords": "a", "more": 1}),
         ("other", {}),
-        ("_search", {"keywords": "a"}),
+        ("_search_web", {"keywords": "a"}),
     ],
 )
 def test_a_wrong_call_is_an_error_the_model_sees(name: str, given: dict[str, Any]) -> None:

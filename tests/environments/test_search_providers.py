@@ -1,4 +1,4 @@
-"""Search providers: each is asked as it documents, and its troubles are no answers."""
+"""Search providers: each is asked as it documents, and its troubles are not answers."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ def test_the_key_is_sent_as_documented_and_only_there(fake: Fake, name: str) -> 
     found(fake, name, (200, BODIES[name]))
     (asked,) = fake.asked
     query = {key: values[0] for key, values in parse_qs(urlsplit(asked.url).query).items()}
-    told = query | (json.loads(asked.body) if asked.body else {})
-    assert told.get("q", told.get("query")) == "tea & milk"
+    reported = query | (json.loads(asked.body) if asked.body else {})
+    assert reported.get("q", reported.get("query")) == "tea & milk"
     match name:
         case "serpapi":
             assert query["api_key"] == KEY and query["kl"] == "us-en"
@@ -163,7 +163,7 @@ def test_the_key_is_sent_as_documented_and_only_there(fake: Fake, name: str) -> 
             assert asked.headers["authorization"] == f"Bearer {KEY}"
         case "serper":
             assert asked.headers["x-api-key"] == KEY
-            assert (told["gl"], told["hl"]) == ("us", "en")
+            assert (reported["gl"], reported["hl"]) == ("us", "en")
     assert asked.method == ("POST" if asked.body else "GET")
     assert str(asked).count(KEY) == 1
 
@@ -251,7 +251,7 @@ def test_hits_of_a_wrong_shape_are_left_out_and_not_paid_for_again(fake: Fake, n
 @pytest.mark.parametrize("odd", ["hits", "whole"])
 def test_an_answer_of_a_wrong_shape_is_not_paid_for_again(fake: Fake, name: str, odd: str) -> None:
     body = wrapped(name, 5) if odd == "hits" else [5]
-    with pytest.raises(ToolEnvironmentError, match="no search result"):
+    with pytest.raises(ToolEnvironmentError, match="not a search result"):
         found(fake, name, (200, body), (200, BODIES[name]))
     assert len(fake.asked) == 1
     assert found(fake, name, (422, body)) == SearchOutcome(error=SEARCH_FAILED)
@@ -273,8 +273,8 @@ def test_a_query_of_any_length_is_answered_and_one_too_long_is_not_sent(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_key_in_a_hit_or_a_page_is_blanked(fake: Fake, name: str) -> None:
-    told = {"title": f"for {KEY}", "url": f"https://a.example/?k={KEY}", "snippet": f"'{KEY}'"}
-    (hit,) = found(fake, name, (200, wrapped(name, [told]))).hits
+    reported = {"title": f"for {KEY}", "url": f"https://a.example/?k={KEY}", "snippet": f"'{KEY}'"}
+    (hit,) = found(fake, name, (200, wrapped(name, [reported]))).hits
     assert KEY not in str(hit) and hit.title == f"for {REDACTED}"
 
     async def page(url: str) -> str:

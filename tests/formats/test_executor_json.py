@@ -134,8 +134,8 @@ CUTS = ("```", "```json\n", "<think>", "</think>", "<|begin_of_box|>", "<|end_of
 )  # fmt: skip
 @example("<think></think>", "```json\n{}\n```")
 def test_tags_and_fences_in_arguments_cut_nothing_off(value: str, frame: str) -> None:
-    held = json.dumps({"x": value}, ensure_ascii=False)
-    call = Call(name="a/b", arguments=json_codec.escape_surrogates(held))
+    collected = json.dumps({"x": value}, ensure_ascii=False)
+    call = Call(name="a/b", arguments=json_codec.escape_surrogates(collected))
     reply = Reply(text=frame.replace("{}", EXECUTOR_JSON_FORMAT.render_calls([call]).text))
     assert EXECUTOR_JSON_FORMAT.parse_reply(reply, ()) == ParsedReply(calls=(call,))
 

@@ -62,7 +62,7 @@ def _check(words: Sequence[str]) -> int:
     if ours:
         print("next: python -m tests.golden accept   (records what is accepted)")
     if rest:
-        print('next: mend it, or python -m tests.golden accept CASE/SCENARIO --reason "..."')
+        print('next: correct it, or python -m tests.golden accept CASE/SCENARIO --reason "..."')
     print(f"{len(chosen)} cases, {len(rest)} differences that are not accepted")
     return 1 if rest or old else 0
 

@@ -137,8 +137,8 @@ def settled(entry: Entry, found: Sequence[Difference]) -> Entry:
         "at": f"{first.case}/{first.scenario}: {paths.text(first.place)}",
         **{name: short(value) for name, value in sides.items() if value is not ABSENT},
     }
-    kept = {name: entry[name] for name in (*_NEEDED, "numbers") if name in entry}
-    return kept | {"n_values": len(found), "example": example}
+    saved = {name: entry[name] for name in (*_NEEDED, "numbers") if name in entry}
+    return saved | {"n_values": len(found), "example": example}
 
 
 def short(value: Json) -> Json:

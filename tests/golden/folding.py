@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from tests.golden.paths import Json
 
-HELD, RECORD, SAME = "$held", "$record", "$same"
+LOADED, RECORD, SAME = "$held", "$record", "$same"
 SHORTEST = 80  # characters: what is shorter is easier to read where it stands
 
 
@@ -24,30 +24,30 @@ def folded(record: Json) -> Json:
     """
     seen: Counter[str] = Counter()
     _count(record, seen)
-    held: dict[str, Json] = {}
+    collected: dict[str, Json] = {}
     names: dict[str, str] = {}
 
     def fold(value: Json) -> Json:
         if isinstance(value, dict | list | str) and seen[text := _text(value)] > 1:
             if text not in names:
                 names[text] = f"#{len(names)}"
-                held[names[text]] = _within(value, fold)
+                collected[names[text]] = _within(value, fold)
             return {SAME: names[text]}
         return _within(value, fold)
 
     made = fold(record)
-    return {HELD: held, RECORD: made} if held else made
+    return {LOADED: collected, RECORD: made} if collected else made
 
 
 def unfolded(stored: Json) -> Json:
     """Return the record that was folded."""
-    if not isinstance(stored, dict) or HELD not in stored:
+    if not isinstance(stored, dict) or LOADED not in stored:
         return stored
-    held = stored[HELD]
+    collected = stored[LOADED]
 
     def unfold(value: Json) -> Json:
         if isinstance(value, dict) and SAME in value:
-            return unfold(held[value[SAME]])
+            return unfold(collected[value[SAME]])
         return _within(value, unfold)
 
     return unfold(stored[RECORD])
@@ -62,7 +62,7 @@ def _count(value: Json, seen: Counter[str]) -> None:
         if seen[text] > 1:
             return
     if isinstance(value, dict):
-        if odd := {HELD, RECORD, SAME} & {*value}:
+        if odd := {LOADED, RECORD, SAME} & {*value}:
             raise ValueError(f"{sorted(odd)[0]!r} is no key of a record")
         value = list(value.values())
     for inner in value if isinstance(value, list) else ():

@@ -76,10 +76,10 @@ def main() -> int:
             print(f"{row['n']}: {row['file']}:{row['line']} {row['kind']}: {row['verdict']} "
                   f"{row['caught_by']} ({row['seconds']} s)", flush=True)  # fmt: skip
     _write(given.work, rows)
-    return _told(list(rows.values()))
+    return _reported(list(rows.values()))
 
 
-def _told(rows: list[dict[str, Any]]) -> int:
+def _reported(rows: list[dict[str, Any]]) -> int:
     caught = sum(row["verdict"] == "caught" for row in rows)
     seconds = sum(row["seconds"] for row in rows) / max(1, len(rows))
     print(f"{caught} of {len(rows)} caught, {seconds:.1f} s per mutant")
@@ -118,11 +118,11 @@ def hunted(n: int, mutant: Mutant, tree: Path, known: Map, limit_s: float) -> di
     caught = shown = ""
     try:
         _put(path, mutant.applied(source))
-        caught, shown = _hunt_by_cases(
+        caught, shown = _search_by_cases(
             {name: known[name]["seconds"] for name in cases}, tree, limit_s
         )
         for test in hunters[len(cases) :]:
-            caught = caught or _hunt_by_test(test, tree, limit_s)
+            caught = caught or _search_by_test(test, tree, limit_s)
     finally:
         _put(path, source)
     lines = range(mutant.line, mutant.end_line + 1)
@@ -147,7 +147,7 @@ def hunters_of(mutant: Mutant, known: Map) -> list[str]:
     return sorted(found, key=lambda name: ("/" in name, known[name]["seconds"]))
 
 
-def _hunt_by_cases(cases: dict[str, float], tree: Path, limit_s: float) -> tuple[str, str]:
+def _search_by_cases(cases: dict[str, float], tree: Path, limit_s: float) -> tuple[str, str]:
     """Return which case caught the mutant and how, and a difference; "" where none did."""
     if not cases:
         return "", ""
@@ -160,7 +160,7 @@ def _hunt_by_cases(cases: dict[str, float], tree: Path, limit_s: float) -> tuple
     return f"{name} ({_how(code)})", shown[:SHOWN]
 
 
-def _hunt_by_test(test: str, tree: Path, limit_s: float) -> str:
+def _search_by_test(test: str, tree: Path, limit_s: float) -> str:
     """Return how a file of tests caught the mutant, "" where it did not."""
     words = ["-m", "pytest", test, "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
     _, code = _run(words, tree, limit_s)

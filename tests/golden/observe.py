@@ -17,7 +17,6 @@ from tests.golden import files
 from tests.golden.normalise import Normaliser, digest, long, once
 from tests.golden.paths import Json
 
-from toolmark import api
 from toolmark.cli import app
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
@@ -38,6 +37,7 @@ from toolmark.runs.stored_presentation import (
     provisional_presentation,
     read_presentation,
 )
+from toolmark.suites import run_models
 
 WIDTH = 100  # columns of the terminal
 _VERSIONED = ("versions",)
@@ -90,13 +90,13 @@ async def _noted(
 def listening() -> Iterator[list[tuple[str, Request, Reply | None]]]:
     """Note every request of the runs in this block, with its reply."""
     heard: list[tuple[str, Request, Reply | None]] = []
-    resolve = vars(api)["make_model"]
+    resolve = vars(run_models)["make_model"]
 
     def resolved(*given: Any, **more: Any) -> Any:
         model = resolve(*given, **more)
         return (BoundListener if isinstance(model, Control) else Listener)(model, heard)
 
-    with mock.patch.object(api, "make_model", resolved):
+    with mock.patch.object(run_models, "make_model", resolved):
         yield heard
 
 
@@ -134,7 +134,7 @@ def run(found: Run, tidy: Normaliser, *, tasks: bool = True) -> Json:
     info.pop("tasks_sha256", None)  # the tasks themselves stand in the record
     info.setdefault("wall_s", 0.0)  # left out where a session took less than half a millisecond
     _number_digests(info, tidy)
-    told: dict[str, Json] = {
+    reported: dict[str, Json] = {
         "info": tidy.value(info),
         "endings": endings(found, tidy),
         "attempts": attempts(found, tidy),
@@ -142,10 +142,10 @@ def run(found: Run, tidy: Normaliser, *, tasks: bool = True) -> Json:
         "summary": summary(found, tidy),
     }
     if tasks:
-        told["tasks"] = [tidy.value(task) for task in found.tasks()]
+        reported["tasks"] = [tidy.value(task) for task in found.tasks()]
     if judged := [tidy.value(each) for each in found.judgements()]:
-        told["judgements"] = sorted(judged, key=repr)
-    return told
+        reported["judgements"] = sorted(judged, key=repr)
+    return reported
 
 
 def _number_digests(info: Mapping[str, Any], tidy: Normaliser) -> None:
@@ -186,9 +186,9 @@ def _cut(text: str) -> str:
 
 def _state(state: Any, tidy: Normaliser) -> Json:
     """Return a final state; of a large one the ends of its text, and its digest."""
-    told = tidy.value(state)
-    text = files.dumps(told)
-    return told if len(text) <= 800 else long(" ".join(text.split()), 800)
+    reported = tidy.value(state)
+    text = files.dumps(reported)
+    return reported if len(text) <= 800 else long(" ".join(text.split()), 800)
 
 
 def _step(step: Any, tidy: Normaliser) -> Json:
@@ -232,10 +232,13 @@ def scores(found: Run, tidy: Normaliser) -> Json:
 def summary(found: Run, tidy: Normaliser) -> Json:
     """Return the summary; the order of its readings and parts is kept beside it."""
     try:
-        told = dict(found.summary())
+        reported = dict(found.summary())
     except UsageError as error:  # a run that ended before it was scored has none
         return {"raised": tidy.text(str(error))}
-    return {**tidy.value(told), "order": {"keys": [*told], "parts": [*told.get("parts", {})]}}
+    return {
+        **tidy.value(reported),
+        "order": {"keys": [*reported], "parts": [*reported.get("parts", {})]},
+    }
 
 
 # --- reports ------------------------------------------------------------------------------
@@ -248,10 +251,10 @@ def report(runs: Sequence[Run], tidy: Normaliser, *, episodes: int = 4) -> Json:
     any, tables are not taken as the text of a terminal either.
     """
     shown = [read_presentation(each) or provisional_presentation(each) for each in runs]
-    told = run_names.distinct_run_names(runs)
+    reported = run_names.distinct_run_names(runs)
     gathered = [
         run_facts.gather_run_facts(i, each, own, name)
-        for i, (each, own, name) in enumerate(zip(runs, shown, told, strict=True))
+        for i, (each, own, name) in enumerate(zip(runs, shown, reported, strict=True))
     ]
     sides = [side for side, _ in gathered]
     columns = [found for _, found in gathered]

@@ -14,7 +14,7 @@ _BLOCKS = frozenset(
 )  # fmt: skip
 _SILENT = frozenset(("style",))
 _VOID = frozenset(("meta", "br", "wbr", "img", "input", "link", "hr", "col", "source", "path"))
-_KEPT = ("runs", "index", "e0", "e1")
+_SAVED = ("runs", "index", "e0", "e1")
 _SHAPES = frozenset(("circle", "rect", "line", "polyline", "polygon", "path"))
 
 
@@ -99,7 +99,7 @@ def outline(page: str) -> dict[str, Any]:
     kinds = Counter(re.sub(r"\d+$|-.*", "", name) for name in reader.data)
     return {
         "lines": reader.lines,
-        "data": {name: reader.data[name] for name in _KEPT if name in reader.data},
+        "data": {name: reader.data[name] for name in _SAVED if name in reader.data},
         "embedded": dict(kinds),
         "shapes": reader.shapes,
         "scripts": reader.scripts,

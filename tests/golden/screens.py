@@ -61,15 +61,15 @@ class Screen:
 
     def process(self, name: str, *words: str, home: bool = False) -> None:
         """Run a command in a process of its own, in a home that is empty unless asked."""
-        kept = {key: os.environ[key] for key in ("PATH", "COLUMNS", "LINES", "TZ", "LC_ALL",
+        saved = {key: os.environ[key] for key in ("PATH", "COLUMNS", "LINES", "TZ", "LC_ALL",
                                                  "TERM",
                                                  "NO_COLOR") if key in os.environ}  # fmt: skip
         bare = self.folder / "home"
         bare.mkdir(exist_ok=True)
-        kept |= {"HOME": os.environ["HOME"] if home else str(bare), "PYTHONPATH": _SOURCE}
+        saved |= {"HOME": os.environ["HOME"] if home else str(bare), "PYTHONPATH": _SOURCE}
         done = subprocess.run(
             [sys.executable, "-c", _START, *words], capture_output=True, text=True, check=False,
-            cwd=self.folder, env=kept, stdin=subprocess.DEVNULL,
+            cwd=self.folder, env=saved, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         found = {
             "words": [self.tidy.text(word) for word in words],
@@ -86,8 +86,8 @@ def _timeless(value: Any) -> Any:
         lines = [_timeless(each) for each in value if not _passing(each)]
         if len(lines) <= _LINES:
             return lines
-        told = f"... {len(lines)} lines, {digest(repr(lines))} ..."
-        return [*lines[: _LINES // 2], told, *lines[-5:]]
+        reported = f"... {len(lines)} lines, {digest(repr(lines))} ..."
+        return [*lines[: _LINES // 2], reported, *lines[-5:]]
     if isinstance(value, str):
         value = _FRAME.sub("", value)
         for pattern, word in _RULES:

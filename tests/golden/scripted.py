@@ -113,10 +113,10 @@ def command(
         name = model or server.model("m")
         line = ["run", SUITE, "-T", f"n={n}", "-m", name, "--log-dir", str(folder / "runs")]
         line += ["--max-connections", "1"] if serial else []
-        told = observe.command([*line, *words], tidy)
+        reported = observe.command([*line, *words], tidy)
         asked = server.asked
     return {
-        "command": told,
+        "command": reported,
         "n_asked": len(asked),
         "waits_s": waits,
         "sent": [_sent(each) for each in asked[:8]],
@@ -139,9 +139,9 @@ def seen_runs(folder: Path, tidy: Normaliser) -> dict[str, Json]:
     found = stored(folder)
     made = {}
     for i, each in enumerate(found):
-        told = observe.run(each, tidy, tasks=False)
+        reported = observe.run(each, tidy, tasks=False)
         made[f"run {i}" if i else "run"] = {
-            name: told[name] for name in ("info", "endings", "attempts", "scores", "summary")
+            name: reported[name] for name in ("info", "endings", "attempts", "scores", "summary")
         }
     return made
 

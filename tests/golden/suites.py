@@ -91,7 +91,9 @@ def _wired(
         found = tm.run(
             tm.load(suite, **mine), server.model(), log_dir=folder / "wire", **_settings(play)
         )
-    told = observe.run(found, tidy, tasks=play.tasks)
+    reported = observe.run(found, tidy, tasks=play.tasks)
     return (
-        {"run": told} if play.spoilt else {"run": told, "wire": endpoint.sent(server.asked, tidy)}
+        {"run": reported}
+        if play.spoilt
+        else {"run": reported, "wire": endpoint.sent(server.asked, tidy)}
     )

@@ -37,7 +37,7 @@ def test_a_long_value_stands_once_and_a_short_one_where_it_is() -> None:
     assert folding.folded(["short", "short"]) == ["short", "short"]
 
 
-@pytest.mark.parametrize("name", [folding.HELD, folding.RECORD, folding.SAME])
+@pytest.mark.parametrize("name", [folding.LOADED, folding.RECORD, folding.SAME])
 def test_a_record_that_uses_a_name_of_the_folding_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="no key of a record"):
         folding.folded({"a": [{name: 1}]})

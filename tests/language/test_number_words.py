@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmark.language import number_words
+from toolmark.language import figure_readings, number_words
 
 
 def _words(said: str) -> list[str]:
@@ -43,7 +43,7 @@ def test_every_place_in_a_row_is_read_back() -> None:
     for n in (n for n in range(1, 2000) if n % 100):
         words = _words(number_words.ordinal_words(n))
         assert number_words.parse_number_words(words, 0) == (
-            number_words.ordinal_digits(n),
+            figure_readings.ordinal_digits(n),
             len(words),
         )
 

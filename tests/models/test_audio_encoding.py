@@ -33,9 +33,9 @@ def voiced(rate: int, seconds: float, seed: int) -> np.ndarray[Any, np.dtype[np.
 
 
 def wav(samples: Any, rate: int) -> bytes:
-    held = io.BytesIO()
-    soundfile.write(held, samples, rate, format="WAV", subtype="PCM_16")
-    return held.getvalue()
+    collected = io.BytesIO()
+    soundfile.write(collected, samples, rate, format="WAV", subtype="PCM_16")
+    return collected.getvalue()
 
 
 async def arrived(form: audio_encoding.AudioFormat, data: bytes, folder: Path) -> dict[str, Any]:

@@ -18,16 +18,16 @@ from toolmark.core.errors import (
     Unavailable,
 )
 from toolmark.core.records import Call, Message, Reply, Request, Sampling, Text, Tool
-from toolmark.models.wires import chat_reply
-from toolmark.models.wires.chat_completions import ChatCompletionsModel
+from toolmark.models.endpoint_model import EndpointModel
+from toolmark.models.wires import reply_parts
 
 KEY = "sk-very-secret-key"
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 
 
-def wire(url: str, **more: Any) -> ChatCompletionsModel:
+def wire(url: str, **more: Any) -> EndpointModel:
     settings: dict[str, Any] = {"key": KEY, "timeout_s": 5.0} | more
-    return ChatCompletionsModel(url, "fake-1", **settings)
+    return EndpointModel(url, "fake-1", **settings)
 
 
 async def asked(
@@ -338,9 +338,9 @@ def test_a_stalled_server_is_a_timeout() -> None:
 
 def test_of_a_reply_of_ten_megabytes_the_beginning_stays_with_a_mark() -> None:
     found = reply(fake.answer(200, fake.says("x" * (10 * 2**20))))
-    assert found.text == "x" * chat_reply.MAX_TEXT_CHARS + f" [cut: {10 * 2**20} characters]"
+    assert found.text == "x" * reply_parts.MAX_TEXT_CHARS + f" [cut: {10 * 2**20} characters]"
     assert found.defects == (
-        f"content: {10 * 2**20} characters, cut at {chat_reply.MAX_TEXT_CHARS}",
+        f"content: {10 * 2**20} characters, cut at {reply_parts.MAX_TEXT_CHARS}",
     )
     assert found.stop == "length"
 
@@ -355,7 +355,8 @@ def test_a_server_that_refuses_odd_arguments_gets_valid_ones() -> None:
             writer.write(fake.raw(400, b'{"error": {"message": "Expecting value"}}'))
 
     broken = Message(role="assistant", calls=(Call(name="f", arguments="{oops", id="1"),))
-    assert reply(strict, Request(messages=(broken,))).text == "fine"
+    answer = Message(role="tool", call_id="1", parts=(Text("no such tool"),))
+    assert reply(strict, Request(messages=(broken, answer))).text == "fine"
 
 
 def test_a_rejected_request_without_odd_arguments_is_sent_once() -> None:

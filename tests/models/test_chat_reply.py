@@ -13,12 +13,13 @@ from tests.servers import fake
 from toolmark.core import json_codec
 from toolmark.core.errors import TornReply
 from toolmark.core.records import Call, Reply, Usage
-from toolmark.models.wires import chat_reply
+from toolmark.models.wires import chat_reply, reply_parts
+from toolmark.models.wires.tool_names import ToolNames
 
 
 def read(body: Any, meant: dict[str, str] | None = None) -> Reply:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return chat_reply.decode_reply(data, meant or {}, 0.25)
+    return chat_reply.decode_reply(data, ToolNames((), b"", {}, meant or {}), 0.25, "here")
 
 
 def test_text_usage_model_and_latency() -> None:
@@ -46,7 +47,7 @@ HOSTILE = [
     '{"a": NaN}',
     '{"a": "x\ud800y"}',
     "\ufdd0d800",
-    "x" * chat_reply.MAX_TEXT_CHARS,
+    "x" * reply_parts.MAX_TEXT_CHARS,
     "\x00\x1f\u2028",
 ]
 
@@ -112,8 +113,11 @@ def test_absent_null_and_odd_fields_are_read() -> None:
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 def test_reasoning_is_separated(field: str) -> None:
-    assert read(fake.reply({"content": "a", field: "b"})) == Reply(
+    reply = read(fake.reply({"content": "a", field: "b"}))
+    assert reply.provider_state is not None
+    assert reply == Reply(
         text="a",
+        provider_state=reply.provider_state,
         reasoning="b",
         latency_s=0.25,
         usage=Usage(input=7, output=5),
@@ -195,5 +199,109 @@ def test_no_json_or_no_message_is_torn(body: bytes) -> None:
     ],
 )
 def test_an_error_under_status_200_is_a_failure(body: Any) -> None:
-    with pytest.raises(chat_reply.ErrorInBody):
+    with pytest.raises(reply_parts.ErrorInBody):
         read(body)
+
+
+# --- what else an endpoint says ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (
+            {"prompt_tokens": 9, "completion_tokens": 5,
+             "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 2}},
+            Usage(input=9, output=5, cached=4, cache_written=2),
+        ),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 5, "prompt_cache_hit_tokens": 8,
+             "prompt_cache_miss_tokens": 1},
+            Usage(input=9, output=5, cached=8),
+        ),
+        (  # thoughts counted apart from the output
+            {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 34,
+             "completion_tokens_details": {"reasoning_tokens": 20}},
+            Usage(input=9, output=25, reasoning=20),
+        ),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 25, "total_tokens": 34,
+             "completion_tokens_details": {"reasoning_tokens": 20}},
+            Usage(input=9, output=25, reasoning=20),
+        ),
+    ],
+)  # fmt: skip
+def test_tokens_are_counted_however_they_are_named(usage: dict[str, Any], expected: Usage) -> None:
+    body = fake.says("x")
+    body["usage"] = usage
+    assert read(body).usage == expected
+    body["choices"][0]["message"]["content"] = [{"type": "text", "text": "x"}]  # read loosely
+    assert read(body).usage == expected
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"),
+    [
+        ("model_length", "over_long"),
+        ("sensitive", "refused"),
+        ("content_filter", "refused"),
+        ("max_tokens", "length"),
+        ("eos", "stop"),
+    ],
+)
+def test_words_for_the_end_of_a_reply(finish: str, stop: str) -> None:
+    reply = read(fake.reply({"role": "assistant", "content": "x"}, finish))
+    assert reply.stop == stop
+    assert reply.finish == ("" if finish == "content_filter" else finish)
+
+
+@pytest.mark.parametrize("finish", ["network_error", "insufficient_system_resource", "abort"])
+def test_an_end_by_a_fault_of_the_endpoint_is_its_error(finish: str) -> None:
+    for content in ("x", [{"type": "text", "text": "x"}]):
+        with pytest.raises(reply_parts.ErrorInBody) as caught:
+            read(fake.reply({"role": "assistant", "content": content}, finish))
+        assert json.loads(caught.value.body)["error"]["code"] == "503"
+
+
+def test_what_answered_is_on_record() -> None:
+    body = fake.says("x")
+    body |= {"system_fingerprint": "fp_1", "provider": "Fast"}
+    reply = read(body)
+    assert (reply.fingerprint, reply.upstream) == ("fp_1", "Fast")
+    body |= {"system_fingerprint": 7, "provider": {"name": "Fast"}}
+    reply = read(body)
+    assert (reply.fingerprint, reply.upstream) == ("", "")
+
+
+def test_plain_replies_have_no_state() -> None:
+    """So files and cache keys of models that do not think stay as they were."""
+    plain: dict[str, Any] = dict.fromkeys(("refusal", "reasoning_content", "audio"))
+    plain |= {"role": "assistant", "content": "x", "annotations": [], "function_call": None}
+    assert read(fake.reply(plain)).provider_state is None
+    assert read(fake.reply({**plain, "reasoning": "", "other": 5})).provider_state is None
+    assert read(fake.calls(("f", "{}"))).provider_state is None
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert read(fake.reply({"content": parts})).provider_state is None
+
+
+def test_state_is_the_source_text() -> None:
+    body = json.dumps(fake.reply({"content": "x", "reasoning_details": "HERE"}))
+    details = (
+        '[ {"type":"reasoning.text" , "text":"\\u00fc", "n": 1.50, "big": 12345678901234567890123}]'
+    )
+    reply = read(body.replace('"HERE"', details).encode())
+    assert reply.provider_state is not None
+    assert details in reply.provider_state.data
+    assert reply.reasoning == "ü"
+
+
+def test_thoughts_are_shown_under_whatever_name_they_came() -> None:
+    for message in (
+        {"reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}]},
+        {"thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "S"}]},
+        {"reasoning_text": "hm", "reasoning_opaque": "AAAA"},
+        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]},
+    ):
+        reply = read(fake.reply({"role": "assistant", "content": "x", **message}))
+        assert reply.reasoning.startswith("hm"), message
+        assert reply.provider_state is not None

@@ -18,17 +18,19 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Audio, Call, Image, Message, Part, Request, Sampling, Text, Tool
 from toolmark.models.endpoint_profile import DEFAULT_PROFILE, EndpointProfile
 from toolmark.models.provider_table import profile_for_url
-from toolmark.models.wires.chat_request import RequestEncoder, check_sampling
+from toolmark.models.wires.chat_request import ChatEncoder
+from toolmark.models.wires.request_parts import check_sampling
+from toolmark.models.wires.wire import EncoderSettings
 
 LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def encoder(profile: EndpointProfile = DEFAULT_PROFILE) -> RequestEncoder:
-    return RequestEncoder("m", profile, None)
+def encoder(profile: EndpointProfile = DEFAULT_PROFILE) -> ChatEncoder:
+    return ChatEncoder(EncoderSettings("m", profile, None))
 
 
-def sent(request: Request, writer: RequestEncoder | None = None, *, mended: bool = False) -> Any:
-    return json.loads((writer or encoder()).encode_request(request, repair_arguments=mended)[0])
+def sent(request: Request, writer: ChatEncoder | None = None, *, amended: bool = False) -> Any:
+    return json.loads((writer or encoder()).encode_request(request, repair_arguments=amended)[0])
 
 
 def said(role: Any, *parts: Part) -> Message:
@@ -78,20 +80,18 @@ def test_a_tools_schema_goes_as_it_is_and_empty_parts_are_left_out() -> None:
 
 @given(st.lists(st.text(max_size=80), max_size=8, unique=True))
 def test_any_names_become_legal_distinct_and_map_back(names: list[str]) -> None:
-    kit = encoder().encode_tools(tuple(Tool(name=escape_surrogates(name)) for name in names))
+    kit = encoder().namer.name_tools(tuple(Tool(name=escape_surrogates(name)) for name in names))
     tools = json.loads(b"{" + kit.encoded[1:] + b"}")["tools"] if names else []
     out = [tool["function"]["name"] for tool in tools]
     assert all(LEGAL.fullmatch(name) for name in out)
     assert len(set(out)) == len(out)
-    assert [kit.original_names.get(name, name) for name in out] == [
-        escape_surrogates(name) for name in names
-    ]
+    assert [kit.own_name(name) for name in out] == [escape_surrogates(name) for name in names]
 
 
 def test_a_legal_name_keeps_itself_when_a_mangled_one_collides() -> None:
     names = ("a.b", "a_b", "a b", "x" * 70, "x" * 71)
-    kit = encoder().encode_tools(tuple(Tool(name=name) for name in names))
-    assert kit.sent_names == {
+    kit = encoder().namer.name_tools(tuple(Tool(name=name) for name in names))
+    assert kit.sent == {
         "a.b": "a_b_2",
         "a b": "a_b_3",
         "x" * 70: "x" * 64,
@@ -133,8 +133,7 @@ def test_a_setting_that_the_profile_excludes_is_not_sent() -> None:
 
 def test_dots_stay_where_the_profile_takes_them() -> None:
     assert (
-        encoder(EndpointProfile(allows_dots=True)).encode_tools((Tool(name="a.b"),)).sent_names
-        == {}
+        encoder(EndpointProfile(allows_dots=True)).namer.name_tools((Tool(name="a.b"),)).sent == {}
     )
 
 
@@ -148,13 +147,13 @@ def test_the_history_uses_the_same_names_and_made_up_ones_are_legal() -> None:
 def test_a_tools_tuple_is_encoded_once() -> None:
     writer = encoder()
     tools = (Tool(name="a"),)
-    assert writer.encode_tools(tools) is writer.encode_tools(tools)
+    assert writer.namer.name_tools(tools) is writer.namer.name_tools(tools)
 
 
 def test_tools_beyond_the_cached_ones_are_still_right() -> None:
     writer = encoder()
     for i in range(600):
-        assert f'"t{i}"'.encode() in writer.encode_tools((Tool(name=f"t{i}"),)).encoded
+        assert f'"t{i}"'.encode() in writer.namer.name_tools((Tool(name=f"t{i}"),)).encoded
 
 
 @pytest.mark.parametrize(
@@ -182,9 +181,46 @@ def test_arguments_go_back_exactly_as_the_model_sent_them(arguments: str) -> Non
 def test_mending_replaces_only_arguments_that_are_no_object() -> None:
     given_ = ('{"a": 1e400}', "[1]", "{", "[" * 10_000)
     calls = tuple(Call(name="f", id=str(k), arguments=a) for k, a in enumerate(given_))
-    body = sent(Request(messages=(Message(role="assistant", calls=calls),)), mended=True)
+    results = (Message(role="tool", call_id=call.id, parts=(Text("ok"),)) for call in calls)
+    body = sent(Request(messages=(Message(role="assistant", calls=calls), *results)), amended=True)
     made = [c["function"]["arguments"] for c in body["messages"][0]["tool_calls"]]
     assert made == ['{"a": 1e400}', "{}", "{}", "{}"]
+
+
+def test_mending_leaves_out_calls_that_no_result_answers() -> None:
+    def asking(*ids: str, text: str = "") -> Message:
+        parts = (Text(text),) if text else ()
+        return Message(
+            role="assistant", parts=parts, calls=tuple(Call(name="f", id=i) for i in ids)
+        )
+
+    def result(id: str) -> Message:
+        return Message(role="tool", call_id=id, parts=(Text("ok"),))
+
+    user = said("user", Text("go on"))
+    messages = (
+        asking("a"),
+        user,
+        asking("b", "c"),
+        result("b"),
+        user,
+        asking("a", text="hm"),
+        user,
+    )
+    assert len(sent(Request(messages=messages))["messages"]) == len(messages)
+    body = sent(Request(messages=messages), amended=True)
+    found = [
+        (m["role"], [c["id"] for c in m.get("tool_calls", ())], m["content"])
+        for m in body["messages"]
+    ]
+    assert found == [
+        ("user", [], "go on"),
+        ("assistant", ["b"], None),
+        ("tool", [], "ok"),
+        ("user", [], "go on"),
+        ("assistant", [], "hm"),
+        ("user", [], "go on"),
+    ]
 
 
 def test_lone_surrogates_in_text_survive() -> None:
@@ -200,7 +236,7 @@ def test_images_are_data_urls_and_audio_is_input_audio(tmp_path: Path) -> None:
         media.add_audio(b"wav bytes", "audio/x-wav"),
         media.add_audio(b"mp3 bytes", "audio/mpeg"),
     )
-    writer = RequestEncoder("m", DEFAULT_PROFILE, media)
+    writer = ChatEncoder(EncoderSettings("m", DEFAULT_PROFILE, media))
     content = sent(Request(messages=(said("user", *parts),)), writer)["messages"][0]["content"]
     png, wav, mp3 = (
         base64.b64encode(b).decode() for b in (b"png bytes", b"wav bytes", b"mp3 bytes")
@@ -223,7 +259,7 @@ def test_media_of_tool_results_follow_the_last_result(tmp_path: Path) -> None:
     )
     for more in ((), (said("user", Text("go on")),)):
         request = Request(messages=messages + more)
-        out = sent(request, RequestEncoder("m", DEFAULT_PROFILE, media))["messages"]
+        out = sent(request, ChatEncoder(EncoderSettings("m", DEFAULT_PROFILE, media)))["messages"]
         assert [m["role"] for m in out] == [
             "assistant",
             "tool",
@@ -233,11 +269,11 @@ def test_media_of_tool_results_follow_the_last_result(tmp_path: Path) -> None:
         ]
         assert isinstance(out[1]["content"], str)
         assert out[3]["content"][0]["type"] == "image_url"
-    kept = sent(
+    saved = sent(
         Request(messages=messages),
-        RequestEncoder("m", EndpointProfile(takes_media_in_results=True), media),
+        ChatEncoder(EncoderSettings("m", EndpointProfile(takes_media_in_results=True), media)),
     )["messages"]
-    assert kept[1]["content"][0]["type"] == "image_url"
+    assert saved[1]["content"][0]["type"] == "image_url"
 
 
 def test_media_that_cannot_be_sent_say_why(tmp_path: Path) -> None:
@@ -249,6 +285,6 @@ def test_media_that_cannot_be_sent_say_why(tmp_path: Path) -> None:
         )
     odd = Audio(sha256="0" * 64, mime="audio/flac", size_bytes=1)
     with pytest.raises(DataError, match="audio/flac"):
-        RequestEncoder("m", DEFAULT_PROFILE, MediaStore(tmp_path)).encode_request(
+        ChatEncoder(EncoderSettings("m", DEFAULT_PROFILE, MediaStore(tmp_path))).encode_request(
             Request(messages=(said("user", odd),))
         )

@@ -60,8 +60,8 @@ def test_the_table_is_of_its_schema_and_every_rule_can_be_met() -> None:
         if rule.exceeds:
             words = [f"{words[0]}9, {rule.exceeds[1]}8"]
         said = complaint_rules.ComplaintText(" ".join(words).replace(" ... ", " "), rule.codes[:1])
-        held = {rule.subject} if rule.subject else set()
-        assert complaint_rules.matching_rule(low, said, held) is rule, rule.description
+        collected = {rule.subject} if rule.subject else set()
+        assert complaint_rules.matching_rule(low, said, collected) is rule, rule.description
     assert not table.rules[-1].statuses and not table.rules[-1].phrases, "the last takes all"
 
 
@@ -157,3 +157,67 @@ def test_a_stored_complaint_is_one_short_line_without_the_key() -> None:
     assert key not in found.complaint and "\n" not in found.complaint
     assert "\x1b" not in found.complaint and len(found.complaint) < 600
     assert "prompt is too long for [key]" in found.complaint
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
+        "Invalid request: Your request exceeded model token limit: 131072",
+        "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+        "invalid params, context window exceeds limit (2013)",
+        "Range of input length should be [1, 129024]",
+        "too many tokens: size limit exceeded by 5 tokens",
+        "prompt too long; exceeded max context length by 4 tokens",
+    ],
+)
+def test_signs_of_a_conversation_that_is_too_long(message: str) -> None:
+    found = outcome(400, message)
+    assert isinstance(found, Reply)
+    assert found.stop == "over_long"
+
+
+def test_codes_of_a_conversation_that_is_too_long_and_of_filters() -> None:
+    for status, code, stop in (
+        (400, "1261", "over_long"),
+        (413, "request_too_large", "over_long"),
+        (400, "input_too_large", "over_long"),
+        (400, "cyber_policy", "refused"),
+        (400, "invalid_prompt", "refused"),
+        (400, "data_inspection_failed", "refused"),
+    ):
+        body = json.dumps({"error": {"message": "no", "code": code}}).encode()
+        complaint = complaint_outcome.Complaint(body, SecretMask("", ()))
+        answer = HttpResponse(status, body, 0.1)
+        found = complaint_outcome.reply_or_error(answer, complaint, "KEY", status)
+        assert isinstance(found, Reply), code
+        assert found.stop == stop, code
+    found = outcome(403, "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO")
+    assert isinstance(found, Reply)
+    assert found.stop == "refused"
+
+
+def test_too_many_tokens_per_minute_is_no_long_conversation() -> None:
+    assert kind(429, "Too many tokens, please wait before trying again.")[0] == "rate_limited"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "Missing `reasoning_content` field in the assistant message at message index 2.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message",
+        "Function call is missing a thought_signature in functionCall parts.",
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+    ],
+)
+def test_thoughts_that_did_not_come_back_are_no_fault_of_the_model(message: str) -> None:
+    found = outcome(400, message)
+    assert isinstance(found, EndpointError)
+    assert found.kind == "rejected.other"
+    assert "toolmark's fault" in str(found)
+
+
+def test_an_effort_of_reasoning_is_a_setting() -> None:
+    found = kind(400, "Unsupported parameter: 'reasoning_effort' is not supported.")
+    assert found[:2] == ("rejected.unsupported", "setting")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.runs import mini
-from tests.servers import fake
+from tests.servers import fake, faults
 
 import toolmark as tm
 from toolmark.core import records
@@ -49,14 +49,24 @@ def test_only_the_providers_own_key_goes_out(name: str, monkeypatch: pytest.Monk
         monkeypatch.setenv(provider.key_variable, f"key-of-{each}-here")
     monkeypatch.setenv("TOOLMARK_API_KEY", "my-own-key-here")
 
-    async def asked() -> tuple[str, str]:
-        async with fake.serve(fake.answer(200, fake.says("x"))) as server:
+    async def asked() -> fake.Asked:
+        async with fake.serve(fake.send(faults.WHOLE, then="close")) as server:
             model = make_endpoint_model(f"{name}/m", base_url=server.url)
             await model(mini_request())
             await model.close()
-            return server.asked[0].headers["authorization"], server.asked[0].target
+            return server.asked[0]
 
-    assert asyncio.run(asked()) == (f"Bearer key-of-{name}-here", CHAT)
+    found = asyncio.run(asked())
+    keys = {header: each for header, each in found.headers.items() if "key-" in each}
+    key = f"key-of-{name}-here"
+    match providers()[name].wire:
+        case "anthropic":
+            assert (keys, found.target) == ({"x-api-key": key}, "/v1/messages")
+        case "gemini":
+            expected = {"x-goog-api-key": key}, "/v1/models/m:generateContent"
+            assert (keys, found.target) == expected
+        case _:
+            assert (keys, found.target) == ({"authorization": f"Bearer {key}"}, CHAT)
 
 
 def mini_request() -> records.Request:

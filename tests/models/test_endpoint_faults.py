@@ -9,17 +9,29 @@ import sys
 from collections.abc import Iterator
 from itertools import cycle
 from random import Random
+from typing import Any
 
 import pytest
-from tests.servers import fake, faults
+from tests.servers import (
+    anthropic_faults,
+    anthropic_server,
+    fake,
+    faults,
+    gemini_faults,
+    gemini_server,
+    responses_faults,
+)
+from tests.servers.responses_server import response
 
 from toolmark.core.errors import EndpointError, ToolmarkError
 from toolmark.core.json_codec import encode_record
 from toolmark.core.records import Message, Reply, Request, Text
 from toolmark.models import memory_budget
+from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.http_client import HttpResponse
-from toolmark.models.wires import chat_reply
-from toolmark.models.wires.chat_completions import ChatCompletionsModel
+from toolmark.models.wire_names import WireName
+from toolmark.models.wires import reply_parts
+from toolmark.models.wires.wire_registry import wire_by_name
 
 TIMEOUT_S = 1.0
 """How long an exchange may take that ends by its time alone."""
@@ -33,7 +45,7 @@ def became(found: Reply | EndpointError) -> str:
     return f"reply:{found.stop}" if isinstance(found, Reply) else found.kind
 
 
-async def exchange(model: ChatCompletionsModel) -> Reply | EndpointError:
+async def exchange(model: EndpointModel) -> Reply | EndpointError:
     """Ask once. Anything but a Reply and an EndpointError is raised."""
     try:
         return await asyncio.wait_for(model(HELLO), _GUARD_S)
@@ -41,11 +53,32 @@ async def exchange(model: ChatCompletionsModel) -> Reply | EndpointError:
         return error
 
 
-async def suffer(fault: faults.Fault) -> Reply | EndpointError:
+FAULTS_BY_WIRE: dict[WireName, tuple[faults.Fault, ...]] = {
+    "chat": faults.FAULTS,
+    "responses": responses_faults.FAULTS,
+    "anthropic": anthropic_faults.FAULTS,
+    "gemini": gemini_faults.FAULTS,
+}
+
+
+STREAMED_FAULTS_BY_WIRE: dict[WireName, tuple[faults.Fault, ...]] = {
+    "responses": (*responses_faults.FAULTS, *responses_faults.STREAM_FAULTS),
+    "anthropic": (*anthropic_faults.FAULTS, *anthropic_faults.STREAM_FAULTS),
+    "gemini": (*gemini_faults.FAULTS, *gemini_faults.STREAM_FAULTS),
+}
+"""Of an endpoint that is asked to stream: it may send a whole body."""
+
+
+async def suffer(
+    fault: faults.Fault, wire: WireName, *, is_stream: bool = False
+) -> Reply | EndpointError:
     """Ask a server that has this fault."""
     async with fake.serve(fault.behaviour) as server:
         timeout_s = TIMEOUT_S if "timeout" in fault.became else _GUARD_S
-        model = ChatCompletionsModel(server.url, "fake-1", key=KEY, timeout_s=timeout_s)
+        model = EndpointModel(
+            server.url, "fake-1", wire=wire_by_name(wire), key=KEY, timeout_s=timeout_s,
+            is_stream=is_stream,
+        )  # fmt: skip
         model._client.max_body_bytes = faults.LIMIT_BYTES
         try:
             return await exchange(model)
@@ -53,19 +86,42 @@ async def suffer(fault: faults.Fault) -> Reply | EndpointError:
             await model.close()
 
 
-@pytest.mark.parametrize("fault", faults.FAULTS, ids=[fault.name for fault in faults.FAULTS])
-def test_each_fault_becomes_what_it_is(fault: faults.Fault) -> None:
-    found = asyncio.run(suffer(fault))
+@pytest.mark.parametrize(
+    ("wire", "fault"),
+    [
+        pytest.param(wire, fault, id=f"{wire}-{fault.name}" if wire != "chat" else fault.name)
+        for wire, table in FAULTS_BY_WIRE.items()
+        for fault in table
+    ],
+)
+def test_each_fault_becomes_what_it_is(wire: WireName, fault: faults.Fault) -> None:
+    _check_outcome(fault, asyncio.run(suffer(fault, wire)))
+
+
+@pytest.mark.parametrize(
+    ("wire", "fault"),
+    [
+        pytest.param(wire, fault, id=f"{wire}-{index}-{fault.name}")
+        for wire, table in STREAMED_FAULTS_BY_WIRE.items()
+        for index, fault in enumerate(table)
+    ],
+)
+def test_each_fault_of_a_stream_becomes_what_it_is(wire: WireName, fault: faults.Fault) -> None:
+    _check_outcome(fault, asyncio.run(suffer(fault, wire, is_stream=True)))
+
+
+def _check_outcome(fault: faults.Fault, found: Reply | EndpointError) -> None:
     assert became(found) in fault.became.split("|"), str(found)[:300]
     if isinstance(found, Reply):
-        assert len(encode_record(found)) < 8 * chat_reply.MAX_TEXT_CHARS
+        assert len(encode_record(found)) < 8 * reply_parts.MAX_TEXT_CHARS
     else:
         assert len(str(found)) < 2000
         assert found.__cause__ is None
 
 
-def test_there_are_enough_faults_and_each_has_a_name() -> None:
-    names = [fault.name for fault in faults.FAULTS]
+@pytest.mark.parametrize("wire", FAULTS_BY_WIRE)
+def test_there_are_enough_faults_and_each_has_a_name(wire: WireName) -> None:
+    names = [fault.name for fault in FAULTS_BY_WIRE[wire]]
     assert len(names) == len(set(names)) >= 120
 
 
@@ -75,11 +131,11 @@ LIMIT_KB = 700 * 1024
 """What sixteen bodies of 60 MB at once may take: the budget, one body read, the interpreter."""
 _CROWD = """
 import asyncio, re, sys
-from toolmark.models.wires.chat_completions import ChatCompletionsModel
+from toolmark.models.endpoint_model import EndpointModel
 from tests.models.test_endpoint_faults import HELLO, exchange
 
 async def main(url, n):
-    model = ChatCompletionsModel(url, "fake-1", timeout_s=300)
+    model = EndpointModel(url, "fake-1", timeout_s=300)
     found = await asyncio.gather(*(exchange(model) for _ in range(n)))
     await model.close()
     # ru_maxrss would begin with what the parent takes
@@ -125,15 +181,15 @@ def test_a_place_is_waited_for_and_given_back() -> None:
         places = memory_budget.MemoryBudget()
 
         async def body(name: str) -> None:
-            held = memory_budget.MemoryReservation(places)
+            collected = memory_budget.MemoryReservation(places)
             try:
-                await held.grow(memory_budget.SMALL_BYTES)
-                await held.grow(memory_budget.MEDIUM_BYTES + 1)
+                await collected.grow(memory_budget.SMALL_BYTES)
+                await collected.grow(memory_budget.MEDIUM_BYTES + 1)
                 seen.append(f"{name} in")
                 await asyncio.sleep(0)
                 seen.append(f"{name} out")
             finally:
-                held.release()
+                collected.release()
 
         tasks = [asyncio.create_task(body(str(n))) for n in range(8)]
         tasks[4].cancel()
@@ -157,19 +213,42 @@ _PIECES = [
     b'"\\ud800"', b"\xff", b"\xed\xa0\x80", b"\x00", b"\\", b'"', b"9" * 5000, b"\xef\xbb\xbf",
     b'"arguments":{', b'"error":{"code":"429"}', b'"\xc2\xb2"', b"0.5", b'"error":"no",',
 ]  # fmt: skip
-_SEEDS = [
-    fake.says("It is sunny."),
-    fake.calls(("get_weather", '{"city": "Paris"}'), ("f", "{}")),
-    fake.reply({"role": "assistant", "content": [{"type": "text", "text": "x"}]}),
-    {"error": {"message": "slow down", "code": 429, "type": "rate_limit_error"}},
-    {"error": {"message": "no", "metadata": {"raw": "maximum context length is 5"}}},
-]
+_SEEDS: dict[WireName, list[Any]] = {
+    "chat": [
+        fake.says("It is sunny."),
+        fake.calls(("get_weather", '{"city": "Paris"}'), ("f", "{}")),
+        fake.reply({"role": "assistant", "content": [{"type": "text", "text": "x"}]}),
+        {"error": {"message": "slow down", "code": 429, "type": "rate_limit_error"}},
+        {"error": {"message": "no", "metadata": {"raw": "maximum context length is 5"}}},
+    ],
+    "responses": [
+        response(responses_faults.OUTPUT),
+        response(responses_faults.OUTPUT[1:]),
+        response([], status="incomplete", incomplete_details={"reason": "content_filter"}),
+        response([], status="failed", error={"code": "rate_limit_exceeded", "message": "slow"}),
+        {"error": {"message": "slow down", "code": 429, "type": "rate_limit_error"}},
+    ],
+    "anthropic": [
+        anthropic_server.message(anthropic_faults.CONTENT),
+        anthropic_server.message(anthropic_faults.CONTENT[1:]),
+        anthropic_server.message(anthropic_faults.CONTENT, stop_reason="pause_turn"),
+        anthropic_server.message([], stop_reason="refusal", stop_details={"category": "bio"}),
+        anthropic_server.error("rate_limit_error", "slow"),
+    ],
+    "gemini": [
+        gemini_server.response(gemini_faults.PARTS),
+        gemini_server.response(gemini_faults.PARTS[1:2]),
+        gemini_server.response([], "MALFORMED_FUNCTION_CALL", finishMessage="f("),
+        {"promptFeedback": {"blockReason": "SAFETY"}, "modelVersion": "m"},
+        [gemini_server.error("slow", "RESOURCE_EXHAUSTED", 429, {"retryDelay": "3s"})],
+    ],
+}
 
 
-def bodies(n: int, seed: int) -> Iterator[bytes]:
+def bodies(n: int, seed: int, wire: WireName = "chat") -> Iterator[bytes]:
     """Go through n damaged bodies: valid ones with bytes and pieces cut, doubled and put in."""
     rng = Random(seed)
-    whole = [json.dumps(each).encode() for each in _SEEDS]
+    whole = [json.dumps(each).encode() for each in _SEEDS[wire]]
     for _ in range(n):
         body = bytearray(rng.choice(whole))
         for _ in range(rng.randint(1, 2)):
@@ -202,17 +281,17 @@ async def _answered(n: int, seed: int, status: int) -> int:
         writer.write(fake.raw(status, next(damaged)))
 
     async with fake.serve(behave) as server:
-        model = ChatCompletionsModel(server.url, "fake-1", key=KEY, timeout_s=_GUARD_S)
+        model = EndpointModel(server.url, "fake-1", key=KEY, timeout_s=_GUARD_S)
         found = [became(await exchange(model)) for _ in range(n)]
         await model.close()
         return len(found)
 
 
-class _Deaf(ChatCompletionsModel):
+class _Deaf(EndpointModel):
     """A model whose answers come from memory, so that only reading them takes time."""
 
-    def __init__(self) -> None:
-        super().__init__("http://127.0.0.1:1/v1", "fake-1", key=KEY)
+    def __init__(self, wire: WireName) -> None:
+        super().__init__("http://127.0.0.1:1/v1", "fake-1", wire=wire_by_name(wire), key=KEY)
 
     async def listen(self, status: int, body: bytes) -> Reply | EndpointError:
         async def answer(*asked: object) -> HttpResponse:
@@ -222,13 +301,13 @@ class _Deaf(ChatCompletionsModel):
         return await exchange(self)
 
 
-def fuzz(n: int) -> dict[str, int]:
+def fuzz(n: int, wire: WireName) -> dict[str, int]:
     """Read n damaged bodies, one in four as a complaint; return how often they became what."""
     counts: dict[str, int] = {}
 
     async def go() -> None:
-        model = _Deaf()
-        for i, body in enumerate(bodies(n, seed=n)):
+        model = _Deaf(wire)
+        for i, body in enumerate(bodies(n, n, wire)):
             status = (200, 200, 200, 400, 429, 500)[i % 6]
             found = await model.listen(status, body)
             if isinstance(found, Reply):
@@ -241,15 +320,17 @@ def fuzz(n: int) -> dict[str, int]:
     return counts
 
 
-def test_five_thousand_damaged_bodies_are_replies_or_failures() -> None:
-    counts = fuzz(5_000)
+@pytest.mark.parametrize("wire", _SEEDS)
+def test_five_thousand_damaged_bodies_are_replies_or_failures(wire: WireName) -> None:
+    counts = fuzz(5_000, wire)
     assert sum(counts.values()) == 5_000
     assert {"reply:stop", "reply:malformed", "torn", "unavailable", "rate_limited"} <= {*counts}
 
 
 @pytest.mark.long
-def test_a_hundred_thousand_damaged_bodies_are_replies_or_failures() -> None:
-    counts = fuzz(100_000)
+@pytest.mark.parametrize("wire", _SEEDS)
+def test_a_hundred_thousand_damaged_bodies_are_replies_or_failures(wire: WireName) -> None:
+    counts = fuzz(100_000, wire)
     assert sum(counts.values()) == 100_000
 
 
@@ -261,6 +342,6 @@ def test_damaged_bodies_over_the_transport(status: int) -> None:
 def test_a_model_that_is_wrongly_asked_is_a_usage_error() -> None:
     """It is the caller's own, and no failure of the endpoint."""
     own = Request(messages=HELLO.messages, sampling=HELLO.sampling)
-    model = ChatCompletionsModel("not an address", "fake-1")
+    model = EndpointModel("not an address", "fake-1")
     with pytest.raises(ToolmarkError):
         asyncio.run(model(own))

@@ -16,6 +16,7 @@ from tests.servers import fake
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Check
+from toolmark.formats.missing_parser import explain_text_call
 from toolmark.models import endpoint_probes
 from toolmark.models.endpoint_probes import probe_endpoint
 
@@ -124,6 +125,20 @@ def test_each_fault_is_found(fault: str, name: str, answer: Any, status: str, wo
     found = checks(**{fault: answer})[name]
     assert found.status == status
     assert words in found.detail
+
+
+def test_a_call_as_text_is_explained_by_its_reader() -> None:
+    async def go() -> list[Check]:
+        written = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}'
+        async with fake.serve(clinic(tools=(200, fake.says(written)))) as server:
+            return await probe_endpoint(
+                f"{server.url}#good", timeout_s=5, explain_text=explain_text_call
+            )
+
+    found = {check.name: check for check in asyncio.run(go())}["tool calls"]
+    assert found.status == "fail" and "as hermes writes it" in found.detail
+    assert "--tool-call-parser hermes" in found.next_step
+    assert "--tool-format hermes" in found.next_step
 
 
 def test_every_failure_has_a_next_step() -> None:

@@ -13,9 +13,9 @@ from tests.servers import fake
 
 from toolmark.core.errors import EndpointError, Rejected
 from toolmark.core.records import Call, Message, Request, Sampling, Text
+from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.endpoint_profile import EndpointProfile
 from toolmark.models.request_policies import CachedModel
-from toolmark.models.wires.chat_completions import ChatCompletionsModel
 
 PAPER = Sampling(temperature=0.0, top_p=1.0, max_tokens=9)
 HELLO = (Message(role="user", parts=(Text("hello"),)),)
@@ -66,10 +66,10 @@ def strict(refusals: Mapping[str, Any], status: int = 400) -> fake.Behaviour:
 
 async def play(
     behaviour: fake.Behaviour, *requests: Request, at_once: bool = False, **more: Any
-) -> tuple[ChatCompletionsModel, list[Any], list[fake.Asked]]:
+) -> tuple[EndpointModel, list[Any], list[fake.Asked]]:
     """Return the wire, what came of each request, and what the server saw."""
     async with fake.serve(behaviour) as server:
-        model = ChatCompletionsModel(server.url, "fake-1", key="sk-12345678", timeout_s=5.0, **more)
+        model = EndpointModel(server.url, "fake-1", key="sk-12345678", timeout_s=5.0, **more)
         try:
             if at_once:
                 done: list[Any] = await asyncio.gather(*map(model, requests))
@@ -80,7 +80,7 @@ async def play(
             await model.close()
 
 
-async def _outcome(model: ChatCompletionsModel, request: Request) -> Any:
+async def _outcome(model: EndpointModel, request: Request) -> Any:
     try:
         return await model(request)
     except EndpointError as error:
@@ -186,7 +186,8 @@ def test_a_refused_setting_and_odd_arguments_are_both_corrected() -> None:
             await strict({"temperature": COLD})(asked, writer)
 
     broken = Message(role="assistant", calls=(Call(name="f", arguments="{oops", id="1"),))
-    request = Request(messages=(broken,), sampling=PAPER)
+    answer = Message(role="tool", call_id="1", parts=(Text("no such tool"),))
+    request = Request(messages=(broken, answer), sampling=PAPER)
     model, done, _ = asyncio.run(play(behave, request))
     assert done[0].text == "fine"
     assert model.refused_settings == {"temperature"}
@@ -195,7 +196,7 @@ def test_a_refused_setting_and_odd_arguments_are_both_corrected() -> None:
 def test_the_identity_is_the_same_before_and_after() -> None:
     async def go() -> tuple[str, str]:
         async with fake.serve(strict({"temperature": COLD, "max_tokens": LIMIT})) as server:
-            model = ChatCompletionsModel(server.url, "fake-1")
+            model = EndpointModel(server.url, "fake-1")
             before = model.identity
             await model(ask())
             await model.close()
@@ -208,7 +209,7 @@ def test_the_identity_is_the_same_before_and_after() -> None:
 def test_other_quirks_keep_what_was_learned() -> None:
     async def go() -> int:
         async with fake.serve(strict({"temperature": COLD, "max_tokens": LIMIT})) as server:
-            model = ChatCompletionsModel(server.url, "fake-1")
+            model = EndpointModel(server.url, "fake-1")
             await model(ask())
             n = len(server.asked)
             await model.with_profile(model.profile)(ask())
@@ -257,7 +258,7 @@ def test_a_limit_that_is_never_sent_is_named_as_the_user_named_it(limit: Any) ->
 def test_a_reply_from_the_cache_tells_what_its_request_was_never_sent(tmp_path: Path) -> None:
     request = Request(messages=HELLO, sampling=PAPER)
 
-    async def ask(model: ChatCompletionsModel, server: bool) -> frozenset[str]:
+    async def ask(model: EndpointModel, server: bool) -> frozenset[str]:
         cached = CachedModel(model, tmp_path, model.identity)
         reply = await cached(request)
         assert reply.from_cache is not server
@@ -266,7 +267,7 @@ def test_a_reply_from_the_cache_tells_what_its_request_was_never_sent(tmp_path: 
     async def twice() -> list[frozenset[str]]:
         async with fake.serve(strict({})) as server:
             made = [
-                ChatCompletionsModel(
+                EndpointModel(
                     server.url, "fake-1", wire_profile=EndpointProfile(unsent_settings=("top_p",))
                 )
                 for _ in range(2)
@@ -281,6 +282,6 @@ def test_a_reply_from_the_cache_tells_what_its_request_was_never_sent(tmp_path: 
 
 
 def test_a_wire_is_shown_by_its_own_name() -> None:
-    assert repr(ChatCompletionsModel("http://h/v1", "m")) == (
-        "ChatCompletionsModel(url='http://h/v1', model='m')"
+    assert repr(EndpointModel("http://h/v1", "m")) == (
+        "EndpointModel(url='http://h/v1', model='m')"
     )

@@ -251,13 +251,13 @@ REPLY = Reply(
 )
 
 
-KEPT = replace(REPLY, from_cache=True)
+SAVED = replace(REPLY, from_cache=True)
 
 
 def test_a_cached_reply_is_returned_without_asking_and_is_marked(tmp_path: Path) -> None:
     model = Scripted(REPLY)
-    told = [asyncio.run(CachedModel(model, tmp_path, "id")(HELLO)) for _ in range(3)]
-    assert told == [REPLY, KEPT, KEPT]
+    reported = [asyncio.run(CachedModel(model, tmp_path, "id")(HELLO)) for _ in range(3)]
+    assert reported == [REPLY, SAVED, SAVED]
     assert model.n_asked == 1
 
 
@@ -324,7 +324,7 @@ def test_a_reply_from_the_cache_tells_what_was_left_out_when_it_was_asked(tmp_pa
     asyncio.run(CachedModel(Picky(REPLY), tmp_path, "id")(HELLO))
     later = CachedModel(Scripted(REPLY), tmp_path, "id")
     assert later.refused_settings == frozenset()
-    assert asyncio.run(later(HELLO)) == KEPT
+    assert asyncio.run(later(HELLO)) == SAVED
     assert later.refused_settings == {"temperature"}
 
 

@@ -120,13 +120,13 @@ print(found.name, found.is_unique)
 
 def test_a_function_of_a_script_is_known_and_one_of_a_notebook_is_not(tmp_path: Path) -> None:
     (tmp_path / "evening.py").write_text(MINE + TELL)
-    told_of = {"evening.py": r"evening-[0-9a-f]{6}\.one True", "-": r"__main__\.one False"}
-    for given, told in told_of.items():
+    reported_of = {"evening.py": r"evening-[0-9a-f]{6}\.one True", "-": r"__main__\.one False"}
+    for given, reported in reported_of.items():
         done = subprocess.run(
             [sys.executable, given], input=MINE + TELL, cwd=tmp_path,
             capture_output=True, text=True, check=True,
         )  # fmt: skip
-        assert re.fullmatch(told, done.stdout.strip())
+        assert re.fullmatch(reported, done.stdout.strip())
 
 
 @pytest.mark.parametrize(
@@ -151,14 +151,14 @@ def test_a_model_s_code_is_that_of_its_class_too(mine: ModuleType, tmp_path: Pat
     found = user_model.identify_spec("users_door:thing", mine.thing)
     assert found.code != user_model.identify_spec("users_door:thing", object()).code
 
-    def is_kept() -> bool:
+    def is_retained() -> bool:
         model: Any = resolve_model("users_door:thing", cache=tmp_path / "cache")
         reply: Reply = asyncio.run(model(HELLO))
         return reply.from_cache
 
-    assert [is_kept(), is_kept()] == [False, True]
+    assert [is_retained(), is_retained()] == [False, True]
     Path(str(mine.__file__)).write_text(MINE + "\n# edited\n")
-    assert not is_kept()
+    assert not is_retained()
 
 
 @pytest.mark.parametrize("name", ["one", "two", "Mine", "thing"])
@@ -212,8 +212,8 @@ def test_a_class_is_made_and_known_as_the_command_knows_it(
 def test_what_is_no_reply_ends_a_run_at_once(
     reply: object, words: str, mine: ModuleType, tmp_path: Path
 ) -> None:
-    for kept in (None, tmp_path):
-        model = resolve_model(with_name(mine.bad(reply)), cache=kept)
+    for saved in (None, tmp_path):
+        model = resolve_model(with_name(mine.bad(reply)), cache=saved)
         with pytest.raises(UsageError, match=words):
             asyncio.run(model(HELLO))
 
@@ -240,9 +240,9 @@ def test_after_an_answer_what_is_no_reply_costs_one_episode() -> None:
 
 def test_a_constructor_that_fails_names_file_and_line_of_the_user(mine: ModuleType) -> None:
     line = 1 + MINE.splitlines().index('        open("/nowhere/checkpoint")')
-    told = rf"Broken cannot be made: FileNotFoundError.*\(users_mine\.py, line {line}\)"
+    reported = rf"Broken cannot be made: FileNotFoundError.*\(users_mine\.py, line {line}\)"
     for spec in ("users_mine:Broken", mine.Broken):
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=reported):
             resolve_model(spec)
 
 

@@ -246,7 +246,7 @@ def order(made: Calls, task: Task, rng: Random) -> Calls:
         case 2:
             return made[::-1]
         case _:
-            seeds.shuffle(rng, made)
+            seeds.shuffle_items(rng, made)
             return made
 
 

@@ -10,55 +10,11 @@ import types
 from contextlib import nullcontext
 from typing import Any
 
-import numpy as np
-
-official: Any = importlib.import_module("official")  # beside this script, as is the next
+official: Any = importlib.import_module("official")  # beside this script, as are the next
 wheel: Any = importlib.import_module("wheel")
+standins: Any = importlib.import_module("standins")
 
 HELP = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
-
-
-class Encoder:
-    """Counts letters, so that equal texts are near and others mostly not."""
-
-    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
-        pass
-
-    def get_sentence_embedding_dimension(self) -> int:
-        return 26
-
-    def encode(self, texts: list[str], **_kwargs: Any) -> Any:
-        return np.stack([row(text) for text in texts])
-
-
-def row(text: str) -> Any:
-    counts = [1e-3 + text.lower().count(chr(97 + i)) for i in range(26)]
-    vector = np.array(counts, dtype=np.float32)
-    return vector / np.linalg.norm(vector)
-
-
-class Index:
-    """An exact search by inner product, as the flat index of faiss."""
-
-    def __init__(self, *_args: Any) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self.rows: dict[int, Any] = {}
-
-    def add_with_ids(self, vectors: Any, ids: Any) -> None:
-        self.rows.update(zip(map(int, ids), vectors, strict=True))
-
-    def remove_ids(self, ids: Any) -> None:
-        for id in ids:
-            del self.rows[int(id)]
-
-    def search(self, query: Any, k: int) -> Any:
-        assert k > 0
-        ids = sorted(self.rows)
-        scores = np.stack([self.rows[id] for id in ids]) @ query[0]
-        best = np.argsort(-scores, kind="stable")[:k]
-        return scores[best][None], np.array(ids)[best][None]
 
 
 class Handler:
@@ -77,8 +33,8 @@ class Agentic:
     def __init__(self, path: str, scratch: str) -> None:
         self.base = official.Official(path, scratch)
         vars(self.base.utils)["_get_file_lock"] = lambda _path: nullcontext()
-        wheel.stub("faiss", IndexFlatIP=Index, IndexIDMap=Index)
-        wheel.stub("sentence_transformers", SentenceTransformer=Encoder)
+        wheel.stub("faiss", IndexFlatIP=standins.Index, IndexIDMap=standins.Index)
+        wheel.stub("sentence_transformers", SentenceTransformer=standins.Encoder)
         self.runner = importlib.import_module("bfcl_eval.eval_checker.eval_runner")
         handler = self.base.handler
         self.handlers = {
@@ -103,10 +59,10 @@ class Agentic:
         results = [_result(store, name, given) for name, given in calls]
         if kind == "rec_sum":
             return [results, shown, {"memory": store.memory}]
-        held = {"core_memory": store.core_memory, "archival_memory": store.archival_memory}
+        collected = {"core_memory": store.core_memory, "archival_memory": store.archival_memory}
         if kind == "vector":
-            held = {name: pile.export() for name, pile in held.items()}
-        return [results, shown, held]
+            collected = {name: pile.export() for name, pile in collected.items()}
+        return [results, shown, collected]
 
     def asked(self, category: str) -> list[Any]:
         """Return the entries: id, needs, messages before memory is shown, docs."""

@@ -49,9 +49,11 @@ class Official:
         self.rows = wheel.Files(path)
         self.padding = importlib.import_module(f"{CODE}.func_source_code.long_context")
         self.posting = importlib.import_module(f"{CODE}.func_source_code.posting_api").TwitterAPI
-        held = vars(self.padding).items()
+        collected = vars(self.padding).items()
         self.first = {
-            name: copy.deepcopy(x) for name, x in held if name.isupper() and isinstance(x, dict)
+            name: copy.deepcopy(x)
+            for name, x in collected
+            if name.isupper() and isinstance(x, dict)
         }
 
     def guarded(self, source: str) -> Any:
@@ -74,15 +76,19 @@ class Official:
         ours = top.id.endswith("_instance") and isinstance(callee, ast.Attribute)
         if not ours and (top.id in self.known or hasattr(builtins, top.id)):
             return False
-        return all(map(literal, (*node.args, *(key.value for key in node.keywords))))
+        return all(map(self.literal, (*node.args, *(key.value for key in node.keywords))))
+
+    def literal(self, node: ast.expr) -> bool:
+        """Return whether evaluating an argument does nothing but fail."""
+        return literal(node)
 
     def renew(self) -> None:
         for name in [x for x in vars(self.utils) if x.endswith("_instance")]:
             del vars(self.utils)[name]
         for name, value in self.first.items():
-            held = getattr(self.padding, name)
-            held.clear()
-            held.update(copy.deepcopy(value))
+            collected = getattr(self.padding, name)
+            collected.clear()
+            collected.update(copy.deepcopy(value))
         self.posting.post_tweet.__defaults__ = ([], [])
 
     def judge(self, category: str, row: int, form: str, result: Any) -> list[Any]:

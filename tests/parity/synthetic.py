@@ -115,5 +115,5 @@ def write(root: Path, model: str, found: Iterable[tuple[str, dict[str, Any]]]) -
     for category, row in found:
         folder = root / "result" / model.replace("/", "_") / result_export.category_folder(category)
         files.setdefault(folder / f"BFCL_v4_{category}_result.json", []).append(row)
-    for path, held in files.items():
-        result_export.write_json_lines(path, held)
+    for path, collected in files.items():
+        result_export.write_json_lines(path, collected)

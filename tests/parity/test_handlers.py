@@ -16,9 +16,15 @@ from tests.parity.process import Ask
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Task
-from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_data
+from toolmark.official_bfcl import (
+    bfcl_controls,
+    multi_turn_tasks,
+    official_data,
+    official_models,
+)
 from toolmark.runs.suite import Suite
-from toolmark.studio.bfcl_interchange import official_handlers, official_models, result_rows
+from toolmark.scoring.episode import Episode
+from toolmark.studio.bfcl_interchange import official_handlers, result_rows
 from toolmark.studio.bfcl_interchange.handler_replies import MalformedResult
 from toolmark.suites import suite_registry
 from toolmark.suites.bfcl import bfcl_scorer
@@ -154,13 +160,13 @@ def agree(handled: Ask, jobs: Sequence[Job], least: int) -> None:
     answers = handled([job for *_, job in jobs])
     for (entry, task, result, _), theirs in zip(jobs, answers, strict=True):
         try:
-            told = entry.reader.read_trajectory(
+            reported = entry.reader.read_trajectory(
                 task, result_rows.ResultRow(id=task.id, result=result)
             )
         except MalformedResult:
             apart["refused"] += 1
             continue
-        verdict = bfcl_scorer.score_episode(task, told)["official"]
+        verdict = bfcl_scorer.score_episode(Episode(task, reported))["official"]
         mine = [
             verdict.outcome == "correct",
             verdict.labels[0].suite_cause if verdict.labels else "",

@@ -134,9 +134,9 @@ def order(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Pl
     turn = seeds.draw_one(rng, made)
     step, _ = spot(made, rng)
     if seeds.draw_below(rng, 2):
-        seeds.shuffle(rng, turn)
+        seeds.shuffle_items(rng, turn)
     else:
-        seeds.shuffle(rng, step)
+        seeds.shuffle_items(rng, step)
     return made
 
 
@@ -227,14 +227,14 @@ def native(made: Played) -> tuple[list[Any], list[tuple[int, Reply]]]:
     result: list[Any] = []
     replies: list[tuple[int, Reply]] = []
     for at, steps in enumerate(made):
-        told: list[Any] = []
+        reported: list[Any] = []
         for step in steps:
-            told.append([{name: raw(given)} for name, given in step])
+            reported.append([{name: raw(given)} for name, given in step])
             calls = tuple(Call(name=name, arguments=raw(given)) for name, given in step)
             replies.append((at, Reply(calls=calls)))
-        told.append("Done.")
+        reported.append("Done.")
         replies.append((at, Reply(text="Done.")))
-        result.append(told)
+        result.append(reported)
     return result, replies
 
 
@@ -242,9 +242,9 @@ def text(made: Played, rng: Random) -> tuple[list[Any], list[tuple[int, Reply]]]
     result: list[Any] = []
     replies: list[tuple[int, Reply]] = []
     for at, steps in enumerate(made):
-        told = [written(step, rng) for step in steps] + ["Done."]
-        replies += [(at, Reply(text=json_codec.escape_surrogates(said))) for said in told]
-        result.append(told)
+        reported = [written(step, rng) for step in steps] + ["Done."]
+        replies += [(at, Reply(text=json_codec.escape_surrogates(said))) for said in reported]
+        result.append(reported)
     return result, replies
 
 

@@ -122,10 +122,12 @@ def test_vectors_of_actions(vectors: Any) -> None:
             for row in case["pred"]
         ]
         stats = case["stats"]
-        held = {"baseline": stats["mean"], "low": stats["min"], "high": stats["max"]}
-        paper = action_errors.measure_actions(case["true"], given, **held)
+        collected = {"baseline": stats["mean"], "low": stats["min"], "high": stats["max"]}
+        paper = action_errors.measure_actions(case["true"], given, **collected)
         meet(paper, case["paper_definition"], case["name"])
-        reference = action_errors.measure_actions(case["true"], given, **held, rule="reference")
+        reference = action_errors.measure_actions(
+            case["true"], given, **collected, rule="reference"
+        )
         meet(reference, case["expected"], case["name"])
 
 
@@ -209,8 +211,8 @@ def published(
         **classification.classification_measures(table),
         **classification.exact_match_rates(table),
     }
-    told = {name: record[name] for name in names}
-    meet({name: found[own] for name, own in names.items()}, told, "record")
+    reported = {name: record[name] for name in names}
+    meet({name: found[own] for name, own in names.items()}, reported, "record")
     for name in ("percentage_invalids", "invalid_predictions_percentage"):
         meet(100 * found["invalid_rate"], record.get(name, 100 * found["invalid_rate"]), name)
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from tests.parity import process, synthetic
 from toolmark import api
 from toolmark.cli import bfcl_import_export
 from toolmark.core.records import Task
-from toolmark.official_bfcl import official_data
+from toolmark.official_bfcl import official_data, official_models
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
-from toolmark.studio.bfcl_interchange import official_models, result_export, result_files
+from toolmark.studio.bfcl_interchange import result_export, result_files
 from toolmark.suites import suite_registry
 
 NATIVE = "gpt-4.1-2025-04-14-FC"
@@ -79,6 +80,15 @@ def failures(folder: Path) -> dict[tuple[str, str], str]:
     return found
 
 
+def lines(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the line of every failed entry by (model, id)."""
+    return {
+        (path.relative_to(folder).parts[0], row["id"]): row
+        for path in sorted(folder.rglob("*_score.json"))
+        for row in map(json.loads, path.read_text().splitlines()[1:])
+    }
+
+
 def files(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.glob("*.csv")}
 
@@ -138,6 +148,32 @@ def test_every_official_error_type_is_the_same(
     }
 
 
+WORDS = ("error", "error_message", "details")  # the official words, which are not repeated
+
+
+def test_lines_of_failures_have_the_official_shape(
+    official: dict[str, dict[str, Any]], root: Path, exported: Path
+) -> None:
+    theirs, mine = lines(root / "score"), lines(exported / "score")
+    assert theirs.keys() == mine.keys()
+    apart: Counter[str] = Counter()
+    shown: dict[str, Any] = {}
+    for key, row in theirs.items():
+        own = mine[key].pop("toolmark")
+        assert own.keys() == {"cause", "evidence"} and own["evidence"]
+        if mine[key].keys() != row.keys():
+            raise AssertionError((key, mine[key].keys() ^ row.keys(), row["error"]))
+        assert type(mine[key]["error"]) is type(row["error"])
+        for name in row.keys() - {*WORDS, "inference_log"}:
+            # an empty reply is written as no calls
+            if (mine[key][name] or "") != (row[name] or ""):
+                kind = f"{row['test_category']}: {name}"
+                apart[kind] += 1
+                shown.setdefault(kind, (key, row[name], mine[key][name]))
+    print(f"{len(theirs)} lines; {apart}")
+    assert not apart, "\n".join(f"{kind}: {str(each)[:1500]}" for kind, each in shown.items())
+
+
 def test_leaderboard_files_are_equal_cell_by_cell(
     official: dict[str, dict[str, Any]], root: Path, exported: Path
 ) -> None:
@@ -156,7 +192,7 @@ def test_exported_results_are_accepted_and_score_the_same(
 
 
 @pytest.fixture(scope="module", params=[(NATIVE, "native"), (PROMPT, "prompt")])
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the exported files of a run of nested categories, some of its answers wrong."""
     model, tool_format = request.param
     folder = tmp_path_factory.mktemp("told")
@@ -175,20 +211,24 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return folder
 
 
-def test_the_log_of_an_episode_is_accepted_and_changes_no_score(told: Path, tmp_path: Path) -> None:
-    (model,) = (path.name for path in (told / "result").iterdir())
+def test_the_log_of_an_episode_is_accepted_and_changes_no_score(
+    reported: Path, tmp_path: Path
+) -> None:
+    (model,) = (path.name for path in (reported / "result").iterdir())
     bare = 0
-    for path in (told / "result").rglob("*_result.json"):
+    for path in (reported / "result").rglob("*_result.json"):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         bare += sum(bool(row.pop("inference_log")) for row in rows)
         result_export.write_json_lines(
-            tmp_path / "result" / path.relative_to(told / "result"), rows
+            tmp_path / "result" / path.relative_to(reported / "result"), rows
         )
     assert bare > 60
-    with_log, without = evaluate(told, model), evaluate(tmp_path, model)
-    assert with_log == without == headers(told / "mine")
-    assert failures(told / "score") == failures(told / "mine") == failures(tmp_path / "score")
-    assert len(failures(told / "score")) > 10
-    for path in (told / "score").rglob("BFCL_v4_multi_turn*_score.json"):
+    with_log, without = evaluate(reported, model), evaluate(tmp_path, model)
+    assert with_log == without == headers(reported / "mine")
+    assert (
+        failures(reported / "score") == failures(reported / "mine") == failures(tmp_path / "score")
+    )
+    assert len(failures(reported / "score")) > 10
+    for path in (reported / "score").rglob("BFCL_v4_multi_turn*_score.json"):
         for line in path.read_text().splitlines()[1:]:
             assert json.loads(line)["inference_log"]

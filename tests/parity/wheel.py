@@ -17,9 +17,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 REAL = frozenset((
-    "bfcl_eval", "mpmath", "numpy", "official", "official_turns", "rank_bm25", "tree_sitter",
-    "tree_sitter_java", "tree_sitter_javascript", "wheel", *sys.stdlib_module_names,
+    "bfcl_eval", "mpmath", "numpy", "official", "official_turns", "rank_bm25", "standins",
+    "tree_sitter", "tree_sitter_java", "tree_sitter_javascript", "wheel", *sys.stdlib_module_names,
 ))  # fmt: skip
+
+
+# further packages that are used where they are installed
+PACKAGES: set[str] = set()
 
 
 class Evaluated(BaseException):
@@ -76,6 +80,10 @@ class _Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         if name.partition(".")[0] in REAL:
             return None
+        if name.partition(".")[0] in PACKAGES and importlib.machinery.PathFinder.find_spec(
+            name, path
+        ):
+            return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def exec_module(self, module: types.ModuleType) -> None:
@@ -98,13 +106,13 @@ class Files:
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.join(path, "bfcl_eval", "data")
-        self.held: dict[str, list[Any]] = {}
+        self.collected: dict[str, list[Any]] = {}
 
     def __call__(self, name: str) -> list[Any]:
-        if name not in self.held:
+        if name not in self.collected:
             with open(os.path.join(self.folder, name), encoding="utf-8") as file:
-                self.held[name] = [json.loads(line) for line in file if line.strip()]
-        return self.held[name]
+                self.collected[name] = [json.loads(line) for line in file if line.strip()]
+        return self.collected[name]
 
 
 def serve(make: Callable[[str, str], Any]) -> None:

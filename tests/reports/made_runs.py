@@ -34,6 +34,7 @@ from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Presentation, Scorer
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.confidence_intervals import wilson
 from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
 from toolmark.statistics.score_columns import Columns
@@ -123,7 +124,8 @@ def trajectory(index: int, repeat: int, *, right: bool, long: int = 0) -> Trajec
     )  # fmt: skip
 
 
-def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
+def score(episode: Episode) -> Mapping[str, Verdict]:
+    task, trajectory = episode.task, episode.trajectory
     right = trajectory.answer.startswith(f"bujxye = {task.data['answer']}")
     if right:
         return {name: Verdict(outcome="correct", value=1.0) for name in ("official", "fair")}
@@ -193,7 +195,8 @@ def tables(by_reading: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     ]  # fmt: skip
 
 
-def views(task: Task, trajectory: Trajectory) -> Sequence[Table | Drawing]:
+def views(episode: Episode) -> Sequence[Table | Drawing]:
+    task, trajectory = episode.task, episode.trajectory
     drawn = svg.svg_element(
         200, 60,
         svg.element("circle", cx=30, cy=30, r=18, fill="none", stroke="currentColor"),

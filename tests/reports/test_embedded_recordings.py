@@ -1,4 +1,4 @@
-"""Recordings on the page: players, waveforms, bounds, and bytes that are no sound."""
+"""Recordings on the page: players, waveforms, bounds, and bytes that are not sound."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.reports.page_reader import read_page
 from tests.servers.chromium import Watch
 
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Audio, Drawing, Message, Part, Result, Task, Text, Trajectory
+from toolmark.core.records import Audio, Drawing, Message, Part, Result, Text
 from toolmark.reports import embedded_recordings, episode_block, html_report
 from toolmark.reports.episode_block import EpisodeBlock
 from toolmark.reports.episode_selection import EpisodeSelection, sampling_rank
@@ -33,6 +33,7 @@ from toolmark.runs import run_finalization
 from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Scorer
+from toolmark.scoring.episode import Episode
 
 
 def wav(samples: Any, rate: int = 16_000, channels: int = 1, bits: int = 16) -> bytes:
@@ -114,8 +115,8 @@ def test_recordings_play_unless_missing_unplayable_or_over_the_budget(tmp_path: 
     outside = Audio(sha256="../../../etc/passwd", mime="audio/wav", size_bytes=4)
     parts: list[Part] = [Text(text="hear"), clip, junk, mp3, page_, lost, outside]
     made = list(embedded_recordings.embed_recordings(parts, store))
-    held = base64.b64encode(TONE).decode()
-    assert made[0]["sound"] == f"data:audio/wav;base64,{held}" and made[0]["svg"]
+    collected = base64.b64encode(TONE).decode()
+    assert made[0]["sound"] == f"data:audio/wav;base64,{collected}" and made[0]["svg"]
     assert made[0]["seconds"] == 1.5
     assert all(each["sound"] and not each["svg"] for each in made[1:3])
     assert not any("sound" in each or each["svg"] for each in made[3:])
@@ -158,8 +159,10 @@ def test_an_episode_of_many_recordings_stays_within_its_room(make_run: Maker) ->
 def test_what_episodes_share_stands_on_a_page_once(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
-    def views(task: Task, trajectory: Trajectory) -> list[Any]:
-        heard = next(p for p in trajectory.steps[0].new_messages[0].parts if isinstance(p, Audio))
+    def views(episode: Episode) -> list[Any]:
+        heard = next(
+            p for p in episode.trajectory.steps[0].new_messages[0].parts if isinstance(p, Audio)
+        )
         assert found is not None
         return [heard, Drawing(title="same", svg=embedded_recordings.draw_waveform(found))]
 
@@ -177,9 +180,9 @@ def test_what_episodes_share_stands_on_a_page_once(
 
 
 def test_a_selection_counts_what_blocks_share_once_until_the_last_has_gone() -> None:
-    shelf = EpisodeSelection(100_000)
+    rack = EpisodeSelection(100_000)
     for i in range(10):
-        shelf.offer(
+        rack.offer_episode(
             (0, f"{i}", 0),
             lambda i=i: EpisodeBlock(
                 list_entry=b"",
@@ -189,13 +192,13 @@ def test_a_selection_counts_what_blocks_share_once_until_the_last_has_gone() -> 
                 sounds={f"s{i // 5}": b"s" * 4936},
             ),
         )
-    assert (shelf.size_bytes, shelf.sound_bytes) == (10 * 1000 + 1000 + 2 * 5000, 10_000)
-    shelf.drop_recordings(5_000)
-    assert shelf.sound_bytes in (0, 5_000) and shelf.n_without_recordings >= 5
-    shelf.drop_recordings(0)
-    assert shelf.size_bytes == 10 * 200 + 1000
-    shelf.shrink_to(0)
-    assert shelf.size_bytes == 0
+    assert (rack.size_bytes, rack.sound_bytes) == (10 * 1000 + 1000 + 2 * 5000, 10_000)
+    rack.drop_recordings(5_000)
+    assert rack.sound_bytes in (0, 5_000) and rack.n_without_recordings >= 5
+    rack.drop_recordings(0)
+    assert rack.size_bytes == 10 * 200 + 1000
+    rack.shrink_to(0)
+    assert rack.size_bytes == 0
 
 
 def noisy(name: str, size: int = 1000, quiet: int = 200) -> EpisodeBlock:
@@ -213,38 +216,38 @@ def test_a_full_selection_drops_recordings_of_the_highest_ranks_before_episodes(
     keys = [(0, f"task-{i}", 0) for i in range(40)]
     chosen = []
     for order in (keys, keys[::-1]):
-        shelf = EpisodeSelection(20_000)
+        rack = EpisodeSelection(20_000)
         for key in order:
-            shelf.offer(key, lambda key=key: noisy(key[1]))  # type: ignore[misc]
-        assert shelf.n_selected == 40 and shelf.size_bytes <= 20_000
-        assert 0 < shelf.n_without_recordings < 40
+            rack.offer_episode(key, lambda key=key: noisy(key[1]))  # type: ignore[misc]
+        assert rack.n_selected == 40 and rack.size_bytes <= 20_000
+        assert 0 < rack.n_without_recordings < 40
         loud = [
             key
-            for key, block in zip(order, shelf.blocks(), strict=True)
+            for key, block in zip(order, rack.blocks(), strict=True)
             if block.details_without_recordings
         ]
-        assert len(loud) == 40 - shelf.n_without_recordings
+        assert len(loud) == 40 - rack.n_without_recordings
         chosen.append(set(loud))
     by_sound = sorted(keys, key=lambda key: sampling_rank((0, key[1], 0)))
     assert chosen[0] == chosen[1] == set(by_sound[: len(chosen[0])])
 
 
 def test_episodes_of_one_recording_keep_it_together() -> None:
-    shelf = EpisodeSelection(100_000, 5_000)
+    rack = EpisodeSelection(100_000, 5_000)
     for i in range(60):
-        shelf.offer((0, f"{i}", 0), lambda i=i: noisy(f"of {i % 20}"))  # type: ignore[misc]
-    loud = [next(iter(block.sounds)) for block in shelf.blocks() if block.sounds]
+        rack.offer_episode((0, f"{i}", 0), lambda i=i: noisy(f"of {i % 20}"))  # type: ignore[misc]
+    loud = [next(iter(block.sounds)) for block in rack.blocks() if block.sounds]
     assert len(loud) == 3 * len(set(loud)) == 3 * (5_000 // 800)
 
 
 def test_recordings_stay_while_everything_fits() -> None:
-    shelf = EpisodeSelection(41_000)
+    rack = EpisodeSelection(41_000)
     for i in range(40):
-        shelf.offer((0, f"task-{i}", 0), lambda i=i: noisy(f"{i}"))  # type: ignore[misc]
-    assert (shelf.n_selected, shelf.n_without_recordings) == (40, 0)
-    shelf.shrink_to(4_000)
-    assert shelf.size_bytes <= 4_000 and 4 <= shelf.n_selected < 40
-    assert shelf.sound_bytes <= 2_000
+        rack.offer_episode((0, f"task-{i}", 0), lambda i=i: noisy(f"{i}"))  # type: ignore[misc]
+    assert (rack.n_selected, rack.n_without_recordings) == (40, 0)
+    rack.shrink_to(4_000)
+    assert rack.size_bytes <= 4_000 and 4 <= rack.n_selected < 40
+    assert rack.sound_bytes <= 2_000
 
 
 # --- the page ---------------------------------------------------------------------------
@@ -318,8 +321,12 @@ def test_recordings_of_failures_come_first_up_to_the_budget_and_the_rest_is_link
 def test_a_browser_shows_players_and_waveforms_and_plays(
     scheme: Any, browser: Browser, make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
-    def views(task: Task, trajectory: Trajectory) -> list[Audio]:
-        return [next(p for p in trajectory.steps[0].new_messages[0].parts if isinstance(p, Audio))]
+    def views(episode: Episode) -> list[Audio]:
+        return [
+            next(
+                p for p in episode.trajectory.steps[0].new_messages[0].parts if isinstance(p, Audio)
+            )
+        ]
 
     run = audible(make_run(n=3), scorer)
     shown = html_report.write_report(

@@ -18,7 +18,7 @@ def fill(selection: EpisodeSelection, n: int, size: int = 1000) -> int:
         return block(size)
 
     for i in range(n):
-        selection.offer((0, f"task-{i}", 0), make)
+        selection.offer_episode((0, f"task-{i}", 0), make)
     return made
 
 
@@ -43,7 +43,8 @@ def test_the_choice_does_not_depend_on_the_order() -> None:
         selection = EpisodeSelection(20_000)
         for key in order:
             body = key[1].encode().ljust(936)
-            selection.offer(key, lambda body=body: EpisodeBlock(list_entry=b"", details=body))  # type: ignore[misc]
+            block = EpisodeBlock(list_entry=b"", details=body)
+            selection.offer_episode(key, lambda block=block: block)  # type: ignore[misc]
         chosen.append({block.details for block in selection.blocks()})
     assert chosen[0] == chosen[1]
     lowest = sorted(keys, key=sampling_rank)[: len(chosen[0])]
@@ -61,5 +62,5 @@ def test_blocks_come_back_in_the_order_offered() -> None:
     selection = EpisodeSelection(100_000)
     for i in range(20):
         block = EpisodeBlock(list_entry=str(i).encode(), details=b"")
-        selection.offer((0, str(i), 0), lambda block=block: block)  # type: ignore[misc]
+        selection.offer_episode((0, str(i), 0), lambda block=block: block)  # type: ignore[misc]
     assert [int(block.list_entry) for block in selection.blocks()] == list(range(20))

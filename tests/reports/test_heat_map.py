@@ -39,8 +39,8 @@ def test_names_of_charts_show_what_a_browser_would_obey(kind: Any) -> None:
     ElementTree.fromstring(drawn)
     obeyed = {"\u202e", "\x00", "\u2066", "\ufffd"}
     assert not obeyed & {*drawn} and "\\u202e" in drawn
-    ((told, _),) = next(run_facts._page_sections([replace(made, note=odd)])).charts
-    assert not obeyed & {*told.title, *told.note}
+    ((reported, _),) = next(run_facts._page_sections([replace(made, note=odd)])).charts
+    assert not obeyed & {*reported.title, *reported.note}
 
 
 @settings(max_examples=25)

@@ -24,8 +24,6 @@ from toolmark.core.records import (
     Message,
     Result,
     Table,
-    Task,
-    Trajectory,
     Verdict,
 )
 from toolmark.reports import episode_block, html_report, run_facts
@@ -37,6 +35,7 @@ from toolmark.runs import run_finalization
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import read_presentation
 from toolmark.runs.suite import Scorer
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites import suite_registry
@@ -148,8 +147,8 @@ def test_a_table_that_repeats_the_scores_is_left_out(
 def test_rules_that_fail_alike_share_a_table(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
-    def alike(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
-        found = scorer.score(task, trajectory)["official"]
+    def alike(episode: Episode) -> Mapping[str, Verdict]:
+        found = scorer.score(episode)["official"]
         return dict.fromkeys(("official", "fair"), found) | {"kind": right}
 
     right = Verdict(outcome="correct", value=1.0)
@@ -191,8 +190,10 @@ def test_numbers_have_titles_that_say_what_they_count(
 def test_evidence_of_the_suite_is_on_the_page(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
-    told = Table(title="Who judged", head=("judge", "n"), rows=(("one/judge", 3),))
-    own = replace(scorer, presentation=replace(scorer.presentation, evidence=lambda run: [told]))
+    reported = Table(title="Who judged", head=("judge", "n"), rows=(("one/judge", 3),))
+    own = replace(
+        scorer, presentation=replace(scorer.presentation, evidence=lambda run: [reported])
+    )
     found = read_page(
         html_report.write_report([presented(make_run(n=3), own)], tmp_path / "r.html")
     )
@@ -207,8 +208,8 @@ def test_calls_are_those_executed_and_the_rest_is_said(make_run: Maker, tmp_path
     (run.path / "trajectories.jsonl").write_text(json.dumps(line) + "\n")
     cut = len(line["steps"][0]["calls"])
     found = read_page(html_report.write_report([Run(run.path)], tmp_path / "r.html"))
-    (told,) = found.blocks["index"]
-    assert (told["calls"], told["skipped"]) == (made - cut, cut)
+    (reported,) = found.blocks["index"]
+    assert (reported["calls"], reported["skipped"]) == (made - cut, cut)
 
 
 def test_repeats_tell_the_noise_floor(make_run: Maker, tmp_path: Path) -> None:
@@ -397,8 +398,8 @@ def test_pictures_are_on_the_page_unless_large_missing_or_no_picture(
     seen = structs.replace(only, steps=(first,))
     made = episode_block.completed_block(0, task, seen, {}, (), store)
     body = json.loads(made.details)["steps"][0]
-    ((name, held),) = made.pictures.items()
-    assert json.loads(held) == f"data:image/png;base64,{base64.b64encode(b'small').decode()}"
+    ((name, collected),) = made.pictures.items()
+    assert json.loads(collected) == f"data:image/png;base64,{base64.b64encode(b'small').decode()}"
     shown = [{"src": f"#{name}"}]
     assert body["new_messages"][0]["pictures"] == body["results"][0]["pictures"] == shown
     assert all(part.sha256 in body["new_messages"][0]["text"] for part in parts)

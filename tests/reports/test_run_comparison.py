@@ -77,8 +77,8 @@ def test_an_address_is_named_by_what_follows_its_sign(make_run: Maker) -> None:
         "org/m-7b",
         c,
     ]
-    told = run_names.distinct_run_names([make_run(model=a, n=1), make_run(model=b, n=1)])
-    assert told == ["org/m-7b · one:8000", "org/m-7b · two:8000"]
+    reported = run_names.distinct_run_names([make_run(model=a, n=1), make_run(model=b, n=1)])
+    assert reported == ["org/m-7b · one:8000", "org/m-7b · two:8000"]
 
 
 def test_repeated_runs_are_compared_by_items(make_run: Maker) -> None:
@@ -307,9 +307,9 @@ def test_a_true_winner_is_found_among_several() -> None:
     }
     found = adjust_comparisons([_compared(*names, *(tables[name] for name in names))
                       for names in combinations(tables, 2)])  # fmt: skip
-    told = [verdict_sentence(each) for each in found]
-    assert [text.startswith("good is better") for text in told] == [True, True, False]
-    assert all("; among 3 pairs p" in text for text in told)
+    reported = [verdict_sentence(each) for each in found]
+    assert [text.startswith("good is better") for text in reported] == [True, True, False]
+    assert all("; among 3 pairs p" in text for text in reported)
     cells = {row[0]: row[1:] for row in summary_table(found[0]).rows}
     assert cells["adjusted p-value"][1] == "Holm, 3 pairs on this page"
     assert "not adjusted" in summary_table(found[0]).note
@@ -425,8 +425,8 @@ def test_what_is_missing_next_to_the_scores_is_named(make_run: Maker, names: Any
     a, b = make_run(n=6, model="a"), make_run(n=6, model="b")
     for name in names:
         (b.path / name).unlink()
-    told = rf"scores, but no {' and no '.join(names)}; next: toolmark score "
-    with pytest.raises(UsageError, match=told):
+    reported = rf"scores, but no {' and no '.join(names)}; next: toolmark score "
+    with pytest.raises(UsageError, match=reported):
         compare_runs(a, Run(b.path))
     (b.path / "scores.jsonl").unlink()
     with pytest.raises(UsageError, match=r"no scores; next: toolmark score "):
@@ -442,10 +442,10 @@ def _lacking(scorer: Scorer) -> Scorer:
 def _only(run: Run, *categories: str) -> Run:
     """Leave a stored run the scores of these categories alone, as if no other had been asked."""
     lines = (run.path / "scores.jsonl").read_bytes().splitlines(keepends=True)
-    kept = [line for line in lines if json.loads(line)["category"] in categories]
-    (run.path / "scores.jsonl").write_bytes(b"".join(kept))
+    saved = [line for line in lines if json.loads(line)["category"] in categories]
+    (run.path / "scores.jsonl").write_bytes(b"".join(saved))
     info = json.loads((run.path / "run.json").read_text())
-    (run.path / "run.json").write_text(json.dumps(info | {"n_tasks": len(kept)}))
+    (run.path / "run.json").write_text(json.dumps(info | {"n_tasks": len(saved)}))
     return Run(run.path)
 
 
@@ -478,5 +478,5 @@ def test_of_a_partial_headline_what_both_runs_have_is_compared(
 def test_two_partial_headlines_are_both_named(make_run: Maker, scorer: Scorer) -> None:
     judged = _lacking(scorer)
     a, b = (presented(_only(make_run(model=name), "core 5"), judged) for name in "ab")
-    (told,) = compare_runs(a, b).warnings
-    assert "partial of a (1 of 3 categories run) and of b (1 of 3 categories run)" in told
+    (reported,) = compare_runs(a, b).warnings
+    assert "partial of a (1 of 3 categories run) and of b (1 of 3 categories run)" in reported

@@ -115,7 +115,7 @@ def test_shares_that_are_all_alike_are_not_shaded() -> None:
 
 
 def test_one_is_not_plural() -> None:
-    assert (table_format.pluralize(1, "call"), table_format.pluralize(0, "call")) == (
+    assert (number_format.pluralize(1, "call"), number_format.pluralize(0, "call")) == (
         "1 call",
         "0 calls",
     )

@@ -111,16 +111,16 @@ class Zygote:
         assert self._process.stdin is not None
         self._process.stdin.write(msgspec.json.encode(sitting) + b"\n")
         self._process.stdin.flush()
-        pid = self._told("pid")
+        pid = self._reported("pid")
         if wait_s is not None:
             time.sleep(wait_s)
             os.kill(pid, by)  # it is not reaped yet, so the number is its own
-        self._told("status")
+        self._reported("status")
         self._process.stdin.write(b"\n")
         self._process.stdin.flush()
-        return self._told("status")
+        return self._reported("status")
 
-    def _told(self, name: str) -> int:
+    def _reported(self, name: str) -> int:
         assert self._process.stdout is not None
         return int(json.loads(self._process.stdout.readline())[name])
 
@@ -195,7 +195,7 @@ class Series:
         self.suite, self.home, self.zygote, self.server = suite, home, zygote, server
         self.tally = Tally()
         whole = self._folder("whole")
-        assert self._sit(whole, signal=0) == 0, self._log(whole)
+        assert self._seat(whole, signal=0) == 0, self._log(whole)
         self.whole = facts(whole)
 
     def _folder(self, name: str) -> Path:
@@ -207,17 +207,17 @@ class Series:
     def _log(self, folder: Path) -> str:
         return (folder / "log").read_text()
 
-    def _sit(self, folder: Path, *, wait_s: float | None = None, by: int = 0, **hurt: Any) -> int:
+    def _seat(self, folder: Path, *, wait_s: float | None = None, by: int = 0, **hurt: Any) -> int:
         sitting = Sitting(words=self.words, folder=str(folder), log=str(folder / "log"), **hurt)
         return self.zygote.play(sitting, wait_s=wait_s, by=by)
 
-    def sit(self, folder: Path, **hurt: Any) -> int:
+    def seat(self, folder: Path, **hurt: Any) -> int:
         """Play a sitting, and check the law: what is stored is not asked again.
 
         What a sitting asked and did not store was in flight when it ended.
         """
         before, asked = stored(folder), self.server.first.copy()
-        status = self._sit(folder, missing=N_TASKS - len(before), **hurt)
+        status = self._seat(folder, missing=N_TASKS - len(before), **hurt)
         if the_run(folder) is None:
             assert self.server.first == asked
             return status
@@ -256,7 +256,7 @@ class Series:
             while not self.is_whole(folder):
                 after = tally.n_after < n_after and rng.random() < 0.6
                 if tally.n_signals >= n and not after:
-                    assert self.sit(folder) in (0, 1), self._log(folder)
+                    assert self.seat(folder) in (0, 1), self._log(folder)
                     continue
                 self._signal(folder, rng, after=after)
             self.check(folder)
@@ -271,7 +271,7 @@ class Series:
             hurt = {"signal": sent, "at": rng.randint(1, 120)}
         else:
             hurt = {"wait_s": rng.uniform(0.0, 0.6), "by": sent}
-        status = self.sit(folder, **hurt)
+        status = self.seat(folder, **hurt)
         if status in (0, 1):  # it was done before that instant
             return
         assert status in (-sent, 130), f"{status}: {self._log(folder)}"

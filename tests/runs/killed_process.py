@@ -136,8 +136,8 @@ def main() -> None:
         _say({"status": os.waitstatus_to_exitcode(status)})
 
 
-def _say(told: dict[str, int]) -> None:
-    sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
+def _say(reported: dict[str, int]) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(reported) + b"\n")
     sys.stdout.buffer.flush()
 
 

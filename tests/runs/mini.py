@@ -26,13 +26,13 @@ from toolmark.core.records import (
     Task,
     Text,
     Tool,
-    Trajectory,
     Turn,
     Usage,
     Verdict,
 )
 from toolmark.formats.native_format import NativeFormat
 from toolmark.runs.suite import EnvironmentSource, Presentation, Scorer, Suite
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.metric_formulas import Metric
 
 ADD = Tool(name="add", description="Add two integers.", parameters={"type": "object"})
@@ -111,10 +111,10 @@ class Site(EnvironmentFactory):
 WRONG = Verdict(outcome="incorrect", value=0.0, labels=(Label(cause="wrong_answer", primary=True),))
 
 
-def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
-    if trajectory.answer == "break the scorer":
+def score(episode: Episode) -> dict[str, Verdict]:
+    if episode.answer == "break the scorer":
         raise RuntimeError("the scorer broke")
-    if trajectory.answer == str(task.data):
+    if episode.answer == str(episode.data):
         return {"exact": Verdict(outcome="correct", value=1.0)}
     return {"exact": WRONG}
 

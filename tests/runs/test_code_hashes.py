@@ -48,7 +48,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "shop_late.py").write_text("import json\n")
     (tmp_path / "shop_score.py").write_text(
         "import dataclasses\nimport shop_more\nfrom tests.runs import mini\n\n"
-        "def score(task, trajectory):\n    return mini.score(task, trajectory)\n\n"
+        "def score(episode):\n    return mini.score(episode)\n\n"
         "SCORER = dataclasses.replace(mini.SCORER, score=score)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -127,7 +127,7 @@ def test_a_scorer_is_known_by_the_data_files_that_its_modules_read(shop: Path) -
 
 
 def test_code_that_stands_in_no_file_equals_nothing() -> None:
-    def score(task: Any, trajectory: Any) -> dict[str, Verdict]:
+    def score(episode: Any) -> dict[str, Verdict]:
         return {}
 
     score.__module__ = "a_notebook"

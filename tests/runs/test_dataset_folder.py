@@ -30,7 +30,7 @@ def suite(graphs: int = 3) -> tm.Suite:
     return tm.load("funcbench", core=4, depth=2, graphs=graphs, seed=3)
 
 
-def held(folder: Path) -> dict[str, bytes]:
+def collected(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*") if path.is_file()
@@ -56,7 +56,7 @@ def richer(graphs: int = 3, **known: Any) -> tm.Suite:
 
 def test_every_file_stands_in_the_manifest_and_nothing_else_is_there(tmp_path: Path) -> None:
     manifest = dataset_folder.write_dataset(tmp_path / "made", richer())
-    found = held(tmp_path / "made")
+    found = collected(tmp_path / "made")
     del found["manifest.json"]
     sums = {name: (hashlib.sha256(data).hexdigest(), len(data)) for name, data in found.items()}
     assert sums == {n: (f.sha256, f.size_bytes) for n, f in manifest.files.items()}
@@ -69,7 +69,7 @@ def test_every_file_stands_in_the_manifest_and_nothing_else_is_there(tmp_path: P
 def test_the_same_request_makes_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b", "a"):  # the second "a" replaces the first
         dataset_folder.write_dataset(tmp_path / name, richer())
-    assert held(tmp_path / "a") == held(tmp_path / "b")
+    assert collected(tmp_path / "a") == collected(tmp_path / "b")
 
 
 def test_a_smaller_set_leaves_nothing_of_the_greater_and_spares_other_files(
@@ -80,10 +80,10 @@ def test_a_smaller_set_leaves_nothing_of_the_greater_and_spares_other_files(
     (tmp_path / "made" / "deep" / "own.txt").write_text("mine too")
     dataset_folder.write_dataset(tmp_path / "made", suite(2))
     dataset_folder.write_dataset(tmp_path / "fresh", suite(2))
-    left = held(tmp_path / "made")
+    left = collected(tmp_path / "made")
     assert left.pop("notes.txt") == b"mine"
     assert left.pop("deep/own.txt") == b"mine too"
-    assert left == held(tmp_path / "fresh")
+    assert left == collected(tmp_path / "fresh")
 
 
 @pytest.mark.parametrize("old", [True, False])
@@ -91,7 +91,7 @@ def test_what_fails_on_the_way_changes_nothing(tmp_path: Path, old: bool) -> Non
     folder = tmp_path / "made"
     if old:
         dataset_folder.write_dataset(folder, richer(2))
-    before = held(folder) if old else {}
+    before = collected(folder) if old else {}
 
     def torn() -> Iterator[Task]:
         yield from list(suite(4))[:3]
@@ -106,7 +106,7 @@ def test_what_fails_on_the_way_changes_nothing(tmp_path: Path, old: bool) -> Non
     for failing, tasks in ((suite(4), torn()), (breaking, None)):
         with pytest.raises(DataError):
             dataset_folder.write_dataset(folder, failing, tasks)
-        assert held(folder) == before
+        assert collected(folder) == before
 
 
 def _breaks(folder: Path) -> list[Table]:
@@ -118,7 +118,7 @@ def test_a_folder_of_other_things_is_refused_and_left_alone(tmp_path: Path) -> N
     (tmp_path / "README.md").write_text("my own")
     with pytest.raises(UsageError, match=r"holds other files \(README.md\)"):
         dataset_folder.write_dataset(tmp_path, suite())
-    assert held(tmp_path) == {"README.md": b"my own"}
+    assert collected(tmp_path) == {"README.md": b"my own"}
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="not a folder"):
         dataset_folder.write_dataset(tmp_path / "file", suite())
@@ -128,10 +128,10 @@ def test_a_file_of_the_users_on_a_new_place_is_spared(tmp_path: Path) -> None:
     dataset_folder.write_dataset(tmp_path / "made", suite())
     (tmp_path / "made" / "deep").mkdir()
     (tmp_path / "made" / "deep" / "1.txt").write_text("mine")
-    before = held(tmp_path / "made")
+    before = collected(tmp_path / "made")
     with pytest.raises(UsageError, match=r"deep/1.txt is none of the set's own files"):
         dataset_folder.write_dataset(tmp_path / "made", richer())
-    assert held(tmp_path / "made") == before
+    assert collected(tmp_path / "made") == before
 
 
 @pytest.mark.parametrize("name", ["../victim", "/{}/victim", "a/../../victim", "link/victim", ""])
@@ -184,29 +184,29 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_media_that_only_a_reference_names_come_along(tmp_path: Path) -> None:
     source = MediaStore(tmp_path / "source")
-    kept = source.add_audio(b"sound", "audio/wav")
+    saved = source.add_audio(b"sound", "audio/wav")
 
     def refers(task: Task) -> list[Part]:
-        return [kept]
+        return [saved]
 
     loud = dataclasses.replace(
         suite(),
         provenance=dataclasses.replace(suite().provenance, media=source, referenced_media=refers),
     )
     dataset_folder.write_dataset(tmp_path / "made", loud)
-    assert MediaStore(tmp_path / "made" / "media").read(kept) == b"sound"
+    assert MediaStore(tmp_path / "made" / "media").read(saved) == b"sound"
     run = tm.run(loud, "control/null", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
-    assert MediaStore(run.path / "media").read(kept) == b"sound"
+    assert MediaStore(run.path / "media").read(saved) == b"sound"
 
 
 def test_a_link_has_the_bytes_and_takes_only_what_is_whole(tmp_path: Path) -> None:
     media = MediaStore(tmp_path / "media")
     part = media.add_audio(b"sound", "audio/wav")
-    media.link(part, tmp_path / "a" / "b.wav")
+    media.link_file(part, tmp_path / "a" / "b.wav")
     assert (tmp_path / "a" / "b.wav").read_bytes() == b"sound"
     missing = Audio(sha256="0" * 64, mime="audio/wav", size_bytes=1)
     with pytest.raises(DataError):
-        media.link(missing, tmp_path / "c.wav")
+        media.link_file(missing, tmp_path / "c.wav")
     assert not (tmp_path / "c.wav").exists()
 
 
@@ -233,10 +233,10 @@ def test_what_was_changed_in_a_set_is_not_overwritten(tmp_path: Path) -> None:
     (folder / "deep" / "1.txt").write_text("my own words")
     (folder / "README.md").unlink()
     (folder / "README.md").symlink_to(tmp_path / "elsewhere")
-    before = held(folder)
+    before = collected(folder)
     with pytest.raises(UsageError, match=r"not overwritten: README.md, deep/1.txt;"):
         dataset_folder.write_dataset(folder, suite(2))
-    assert held(folder) == before and (folder / "README.md").is_symlink()
+    assert collected(folder) == before and (folder / "README.md").is_symlink()
 
 
 @pytest.mark.parametrize("name", ["deep", "x" * 5000, "manifest.json", ".making/a"])
@@ -246,20 +246,20 @@ def test_a_manifest_that_names_no_file_costs_nothing(tmp_path: Path, name: str) 
     files = {**manifest.files, name: dataset_folder.DatasetFile(sha256="0" * 64, size_bytes=1)}
     hostile = msgspec.structs.replace(manifest, files=files)
     (folder / "manifest.json").write_bytes(msgspec.json.encode(hostile))
-    before = held(folder)
+    before = collected(folder)
     with pytest.raises((UsageError, DataError)):
         dataset_folder.write_dataset(folder, suite(2))
-    assert held(folder) == before
+    assert collected(folder) == before
 
 
 def test_a_file_where_a_folder_must_come_costs_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "made"
     dataset_folder.write_dataset(folder, suite())
     (folder / "deep").write_text("mine")
-    before = held(folder)
+    before = collected(folder)
     with pytest.raises(UsageError, match="deep"):
         dataset_folder.write_dataset(folder, richer())
-    assert held(folder) == before
+    assert collected(folder) == before
 
 
 class Failing:
@@ -283,13 +283,13 @@ def test_an_old_set_comes_back_whole_when_the_disk_fails(
 ) -> None:
     folder = tmp_path / "made"
     dataset_folder.write_dataset(folder, richer(4))
-    before = held(folder)
+    before = collected(folder)
     failing = Failing(folder, n)
     monkeypatch.setattr(Path, "replace", lambda path, target: failing(path, target))
     with pytest.raises(UsageError, match="No space left"):
         dataset_folder.write_dataset(folder, richer(5))
     assert failing.left < 0, "it failed"
-    assert held(folder) == before
+    assert collected(folder) == before
     dataset_folder.write_dataset(folder, richer(5))
 
 
@@ -300,18 +300,18 @@ def test_a_set_that_was_being_replaced_by_a_killed_process_is_whole_again(
 ) -> None:
     folder = tmp_path / "made"
     dataset_folder.write_dataset(folder, richer(4))
-    before = held(folder)
+    before = collected(folder)
     with monkeypatch.context() as patch:
         failing = Failing(folder, n)
         patch.setattr(Path, "replace", lambda path, target: failing(path, target))
         patch.setattr(dataset_folder, "_move_back", lambda *_: None)  # it had no time to
         with pytest.raises(UsageError):
             dataset_folder.write_dataset(folder, richer(5))
-    assert held(folder) != before
+    assert collected(folder) != before
     if again:
         dataset_folder.write_dataset(folder, richer(5))
         dataset_folder.write_dataset(tmp_path / "fresh", richer(5))
-        assert held(folder) == held(tmp_path / "fresh")
+        assert collected(folder) == collected(tmp_path / "fresh")
         return
     with pytest.raises(DataError):
         dataset_folder.write_dataset(
@@ -323,7 +323,7 @@ def test_a_set_that_was_being_replaced_by_a_killed_process_is_whole_again(
                 ),
             ),
         )
-    assert before.items() <= held(folder).items()
+    assert before.items() <= collected(folder).items()
 
 
 def killed(folder: Path, made: tm.Suite, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,7 +355,7 @@ def test_a_first_make_that_was_killed_can_be_made_again(
     killed(folder, richer(5), n, monkeypatch)
     dataset_folder.write_dataset(folder, richer(2))
     dataset_folder.write_dataset(tmp_path / "fresh", richer(2))
-    assert held(folder) == held(tmp_path / "fresh")
+    assert collected(folder) == collected(tmp_path / "fresh")
 
 
 @pytest.mark.parametrize("n", range(1, 14))
@@ -367,7 +367,7 @@ def test_a_killed_remake_leaves_nothing_in_the_way_of_another_set(
     killed(folder, richer(5), n, monkeypatch)
     dataset_folder.write_dataset(folder, suite(2))
     dataset_folder.write_dataset(tmp_path / "fresh", suite(2))
-    assert held(folder) == held(tmp_path / "fresh")
+    assert collected(folder) == collected(tmp_path / "fresh")
 
 
 @pytest.mark.parametrize("old", [True, False])
@@ -508,8 +508,8 @@ def test_the_command_in_the_card_makes_the_set_again(tmp_path: Path) -> None:
         "funcbench", core=4, depth=2, graphs=2, limit_calls=False, efforts="low,high", seed=3
     )
     dataset_folder.write_dataset(tmp_path / "made", suite)
-    told = (tmp_path / "made" / "README.md").read_text()
-    line = next(line for line in told.splitlines() if line.startswith("toolmark make "))
+    reported = (tmp_path / "made" / "README.md").read_text()
+    line = next(line for line in reported.splitlines() if line.startswith("toolmark make "))
     words = shlex.split(line, comments=True)
     parameters = dict(
         word.split("=", 1) for flag, word in itertools.pairwise(words) if flag == "-T"
@@ -520,7 +520,7 @@ def test_the_command_in_the_card_makes_the_set_again(tmp_path: Path) -> None:
 
 
 def test_backticks_do_not_end_the_block() -> None:
-    told = data_card.render_card(
+    reported = data_card.render_card(
         name="s",
         description="",
         seed=1,
@@ -530,11 +530,11 @@ def test_backticks_do_not_end_the_block() -> None:
         files={},
         tables=(),
     )
-    assert "````sh\n" in told and "\n# y" not in told
+    assert "````sh\n" in reported and "\n# y" not in reported
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("given", "saved"),
     [
         ("/home/me/private/DEMAND", "DEMAND"),
         ("~/noises/", "noises"),
@@ -547,5 +547,5 @@ def test_backticks_do_not_end_the_block() -> None:
         (3, 3),
     ],
 )
-def test_where_a_file_lies_is_nobodys_business(given: Any, kept: Any) -> None:
-    assert data_card.strip_folders({"x": given}) == {"x": kept}
+def test_where_a_file_lies_is_nobodys_business(given: Any, saved: Any) -> None:
+    assert data_card.strip_folders({"x": given}) == {"x": saved}

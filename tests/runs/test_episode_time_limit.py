@@ -139,7 +139,7 @@ def test_a_model_that_hangs_is_distinguished_and_its_steps_are_stored(tmp_path: 
     assert [len(step.results) for step in attempt.steps] == [1]
     spent = found.summary()["spent"]
     assert spent["n_episodes"] == 5 and spent["not_run"] == {
-        "input": 5, "output": 3, "reasoning": 0, "cached": 0,
+        "input": 5, "output": 3, "reasoning": 0, "cached": 0, "cache_written": 0,
     }  # fmt: skip
 
 

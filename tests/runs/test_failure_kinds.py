@@ -19,7 +19,7 @@ from tests.runs import mini
 import toolmark as tm
 from toolmark.cli import console_output, exit_codes, failure_advice
 from toolmark.core import errors, json_codec
-from toolmark.core.environment import EnvironmentFactory
+from toolmark.core.environment import EnvironmentFactory, SimulatedUser
 from toolmark.core.errors import (
     RateLimited,
     Rejected,
@@ -76,7 +76,7 @@ def raising(error: ToolmarkError) -> Callable[[Path], Run]:
     return lambda tmp_path: ask(lambda i, r: error if i == 0 else None, tmp_path)
 
 
-class Around(mini.World):
+class Around(mini.World, SimulatedUser):
     """A world that fails as it is told; its user too."""
 
     def __init__(self, how: str) -> None:
@@ -167,6 +167,12 @@ def not_reached(tmp_path: Path) -> Run:
     return asyncio.run(main())
 
 
+def not_recorded(tmp_path: Path) -> Run:
+    (tmp_path / "replies").mkdir()
+    settings: dict[str, Any] = {"cache": tmp_path / "replies", "replay_only": True}
+    return tm.run(mini.load(n=1), "http://127.0.0.1:1/v1#m", log_dir=tmp_path / "runs", **settings)
+
+
 def unjudged(tmp_path: Path) -> Run:
     run = tm.run(mini.load(n=1), mini.Adder(), log_dir=tmp_path)
 
@@ -191,6 +197,7 @@ REACHED: dict[Kind, tuple[str, int, Callable[[Path], Run]]] = {
         "model", 400, raising(Rejected("no", 400, kind="rejected.unsupported", subject="tools")),
     ),
     "rejected.other": ("model", 400, raising(Rejected("no", 400))),
+    "not_recorded": ("model", 0, not_recorded),
     "environment": ("environment", 0, around("code")),
     "sandbox": ("environment", 0, around("sandbox")),
     "preparation": ("preparation", 0, broken),
@@ -349,11 +356,11 @@ def silence(path: Path) -> None:
             lines = [
                 json_codec.decode_record(line, kind) for line in file.read_bytes().splitlines()
             ]
-            told = [
+            reported = [
                 json_codec.encode_record(replace(line, failure=silenced(line.failure)))
                 for line in lines
             ]
-            file.write_bytes(b"".join(line + b"\n" for line in told))
+            file.write_bytes(b"".join(line + b"\n" for line in reported))
 
 
 def shown(run: Run) -> dict[str, Any]:
@@ -366,7 +373,8 @@ def shown(run: Run) -> dict[str, Any]:
         "reasons": [row[:-1] for row in _cells(reasons)],
         "absent": [row[:-1] for row in _cells(absent)],
         "advice": [
-            told.replace(str(run.path), "RUN") for told in failure_advice.next_steps(run, found)
+            reported.replace(str(run.path), "RUN")
+            for reported in failure_advice.next_steps(run, found)
         ],
         "code": exit_code(summary),
         "causes": [failure.cause for failure in found],
@@ -425,7 +433,7 @@ READERS = {"failure.py"}  # cuts the first line, for people
 def reads(tree: ast.AST) -> Iterator[int]:
     """Go through the lines that look into a failure's message."""
 
-    def told(node: ast.AST) -> bool:
+    def reported(node: ast.AST) -> bool:
         return any(
             isinstance(each, ast.Attribute)
             and each.attr in ("message", "summary", "first_line")
@@ -437,11 +445,11 @@ def reads(tree: ast.AST) -> Iterator[int]:
         match node:
             case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
                 if name in TEXTUAL | {"partition", "rpartition"} and (
-                    told(value) or any(map(told, args))
+                    reported(value) or any(map(reported, args))
                 ):
                     yield node.lineno
             case ast.Compare(left=left, comparators=others):
-                if told(left) or any(map(told, others)):
+                if reported(left) or any(map(reported, others)):
                     yield node.lineno
 
 
@@ -498,8 +506,8 @@ def test_the_page_of_failures_says_what_the_table_says() -> None:
 def test_every_kind_has_steps_that_can_be_printed(tmp_path: Path) -> None:
     run = tm.run(mini.load(n=1), mini.Adder(), log_dir=tmp_path)
     for kind, about in failure_advice.advice_table().items():
-        told = list(failure_advice.next_steps(run, [Failure(stage="run", kind=kind)]))
-        assert told and all("{" not in each for each in told)
+        reported = list(failure_advice.next_steps(run, [Failure(stage="run", kind=kind)]))
+        assert reported and all("{" not in each for each in reported)
         assert not about.steps or any(step.text for step in about.steps)
 
 
@@ -524,8 +532,8 @@ def test_what_inherits_nothing_is_refused_before_a_model_is_asked(tmp_path: Path
         return dataclasses.replace(made, environment=source)
 
     model = mini.Adder()
-    for factory, words in ((Plain(), "Plain is no factory: it must inherit toolmark.Env"),
-                           (Adapted(), "Adapted is no environment: it must inherit")):  # fmt: skip
+    for factory, words in ((Plain(), "Plain is not a factory: it must inherit toolmark.Env"),
+                           (Adapted(), "Adapted is not an environment")):  # fmt: skip
         with pytest.raises(UsageError, match=words):
             tm.run(suite(factory), model, log_dir=tmp_path)
     assert model.asked == []

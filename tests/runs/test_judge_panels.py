@@ -21,6 +21,7 @@ from toolmark.runs.circuit_breaker import (
     MAX_SAME_REFUSALS,
     CircuitBreaker,
 )
+from toolmark.runs.judging_plan import JudgeFunction
 from toolmark.runs.run_store import Run
 from toolmark.runs.runner import Progress
 
@@ -51,7 +52,7 @@ def refusal(
     return Failure(stage="model", kind=kind, status=400, subject=subject, message=message)
 
 
-def _asking(say: Say, asked: list[tuple[str, str, int]]) -> judge_panels.JudgeFunction:
+def _asking(say: Say, asked: list[tuple[str, str, int]]) -> JudgeFunction:
     async def ask(model: Model, kind: str, task: Task, trajectory: Trajectory) -> Judgement:
         name = model.name
         asked.append((name, task.id, trajectory.repeat))
@@ -136,10 +137,10 @@ def test_a_judge_that_ends_the_work_leaves_what_was_said(run: Run) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         _collect(run, breaks, n_concurrent=1)
-    kept = len(list(run.judgements()))
-    assert 1 <= kept <= 6
+    saved = len(list(run.judgements()))
+    assert 1 <= saved <= 6
     _, asked = _collect(run, lambda name, _: 0.5, n_concurrent=1)
-    assert len(asked) == 20 - kept
+    assert len(asked) == 20 - saved
 
 
 def test_the_panel_is_the_judges_of_the_last_command(run: Run) -> None:

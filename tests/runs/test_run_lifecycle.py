@@ -38,6 +38,7 @@ from toolmark.runs.runner import Progress
 from toolmark.runs.setup_states import SetupNotRun, SetupStates
 from toolmark.runs.stored_presentation import unfinished_notice
 from toolmark.runs.suite import Suite
+from toolmark.scoring.episode import Episode
 
 
 class Judge:
@@ -46,9 +47,9 @@ class Judge:
     def __init__(self) -> None:
         self.judged: list[str] = []
 
-    def __call__(self, task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
-        self.judged.append(task.id)
-        return mini.score(task, trajectory)
+    def __call__(self, episode: Episode) -> dict[str, Verdict]:
+        self.judged.append(episode.task.id)
+        return mini.score(episode)
 
 
 def judged_by(judge: Judge, *reads: Path, **shape: Any) -> Suite:
@@ -123,9 +124,9 @@ def test_of_a_run_under_way_it_is_said_who_works_on_it(tmp_path: Path) -> None:
     ) as child:  # fmt: skip
         assert child.stdout is not None
         child.stdout.readline()
-        told = unfinished_notice(found)
-        assert f"Process {child.pid} on " in told
-        assert "works on it; when that has ended, next: toolmark score " in told
+        reported = unfinished_notice(found)
+        assert f"Process {child.pid} on " in reported
+        assert "works on it; when that has ended, next: toolmark score " in reported
         child.kill()
         child.wait()
     assert "shown. next: toolmark score " in unfinished_notice(found)
@@ -176,10 +177,10 @@ def test_the_command_that_finishes_a_run_can_be_pasted(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop.py").touch()
     assert finishing_command(Path("r"), "shop.py:load") == "toolmark score r --suite shop.py:load"
-    # from here the file is not found: what the user has to put in is no name of a file
+    # from here the file is not found: what the user has to put in is not a name of a file
     for spec in ("a/shop.py:load", "/home/other/shop.py:load"):
-        told = finishing_command(Path("r"), spec)
-        assert told == "toolmark score r --suite FOLDER/shop.py:load"
+        reported = finishing_command(Path("r"), spec)
+        assert reported == "toolmark score r --suite FOLDER/shop.py:load"
     assert finishing_command(Path("runs/a b")) == "toolmark score 'runs/a b'"
     assert finishing_command(Path("r"), "shop:load") == "toolmark score r --suite shop:load"
 
@@ -243,8 +244,8 @@ def test_scores_of_two_scorers_are_compared_with_a_warning(tmp_path: Path) -> No
         table.write_text(content)
         folder = tmp_path / f"runs-{len(runs)}"
         runs.append(play(folder, mini.Adder(), judged_by(Judge(), table)))
-    told = tm.compare(runs[0], runs[1]).warnings
-    assert [line for line in told if "different scorers of mini" in line and "table" in line]
+    reported = tm.compare(runs[0], runs[1]).warnings
+    assert [line for line in reported if "different scorers of mini" in line and "table" in line]
     assert not tm.compare(runs[1], runs[2]).warnings
 
 
@@ -315,9 +316,9 @@ def test_states_of_set_up_tasks_are_freed_once_nobody_needs_them() -> None:
         states.put(("elsewhere", 0), {"b": 1})
         for task in tasks[1:3]:
             states.put(("sum-1", 0), {"c": 1}) if task is tasks[2] else None
-            await states.take(task, 0)
+            await states.take_states(task, 0)
         assert len(states) == 2
-        assert await states.take(tasks[3], 0) == {"sum-0": {"a": 1}, "sum-1": {"c": 1}}
+        assert await states.take_states(tasks[3], 0) == {"sum-0": {"a": 1}, "sum-1": {"c": 1}}
         assert len(states) == 0
 
     asyncio.run(main())
@@ -327,10 +328,10 @@ def test_each_task_that_needs_a_set_up_task_that_was_not_run_is_not_run() -> Non
     async def main() -> None:
         tasks = list(mini.Chain(2))
         states = SetupStates([(task, 0) for task in tasks])
-        states.fail(("sum-0", 0))
+        states.record_failure(("sum-0", 0))
         for task in tasks[1:]:
             with pytest.raises(SetupNotRun, match="sum-0"):
-                await states.take(task, 0)
+                await states.take_states(task, 0)
         assert len(states) == 0
 
     asyncio.run(main())
@@ -369,7 +370,7 @@ def test_a_disk_that_is_full_at_any_write_destroys_and_repeats_nothing_stored(
                 failed = False
             except DataError as error:
                 assert "No space left" in str(error)
-        runs = [path for path in folder.iterdir() if (path / "run.json").exists()]
+        runs = [path for path in folder.glob("*") if (path / "run.json").exists()]
         stored = {task for task, _ in Run(runs[0]).completed_episodes()} if runs else set()
         assert len(model.asked) - len(stored) <= 2  # what was in flight
         if failed:
@@ -494,8 +495,8 @@ def missing(tasks):
     return {{}}
 """
 OWN_SCORER = """
-def score(task, trajectory):
-    return mini.score(task, trajectory)
+def score(episode):
+    return mini.score(episode)
 
 
 SCORER = dataclasses.replace(mini.SCORER, score=score)
@@ -543,8 +544,8 @@ def test_what_differs_is_said_in_a_line(
 ) -> None:
     assert begun(tmp_path, broken, **first) == []
     assert begun(tmp_path, broken, **second) == [said]
-    (told,) = begun(tmp_path, mini.Adder(), **second)
-    assert told.startswith("continuing ") and told.endswith("episodes are stored")
+    (reported,) = begun(tmp_path, mini.Adder(), **second)
+    assert reported.startswith("continuing ") and reported.endswith("episodes are stored")
 
 
 def test_of_long_values_what_differs_is_shown_and_of_many_files_the_first() -> None:
@@ -581,8 +582,8 @@ def test_a_notebook_s_edited_tasks_are_never_mixed_with_those_before(tmp_path: P
         async def site(media: MediaStore) -> AsyncIterator[mini.Site]:
             yield mini.Site()
 
-        def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
-            return mini.score(task, trajectory)
+        def score(episode: Episode) -> dict[str, Verdict]:
+            return mini.score(episode)
 
         for each in (Rows, site, score):
             each.__module__ = "a_notebook"
@@ -594,10 +595,10 @@ def test_a_notebook_s_edited_tasks_are_never_mixed_with_those_before(tmp_path: P
 
     assert code_hashes.suite_hashes(suite(1)) == {}
     assert begun(tmp_path, broken, suite(1)) == []
-    (told,) = begun(tmp_path, broken, suite(1))
-    assert told.startswith("continuing ")
-    (told,) = begun(tmp_path, mini.Adder(), suite(2))
-    assert told.startswith("new run: the tasks differ from those of ")
+    (reported,) = begun(tmp_path, broken, suite(1))
+    assert reported.startswith("continuing ")
+    (reported,) = begun(tmp_path, mini.Adder(), suite(2))
+    assert reported.startswith("new run: the tasks differ from those of ")
 
 
 def test_a_suite_is_toolmark_s_own_where_all_of_it_is() -> None:
@@ -699,8 +700,8 @@ def test_other_tasks_under_the_same_request_are_another_run(tmp_path: Path) -> N
     first = play(tmp_path, broken)
     tasks = [replace(task, category="other") for task in mini.load(n=6)]
     other = dataclasses.replace(mini.load(n=6), tasks=tasks)
-    (told,) = begun(tmp_path, broken, other)
-    assert told == f"new run: the tasks differ from those of {first.path}"
+    (reported,) = begun(tmp_path, broken, other)
+    assert reported == f"new run: the tasks differ from those of {first.path}"
 
 
 def test_an_edited_model_is_another_request(

@@ -80,13 +80,13 @@ def test_whatever_byte_a_kill_falls_on_whole_lines_survive(cut: int, sizes: list
         file = RecordAppender(path)
         file.append(7)
         file.close()
-        kept, rest = [], cut
+        saved, rest = [], cut
         for line in lines:
             if len(line) > rest:
                 break
-            kept.append(line)
+            saved.append(line)
             rest -= len(line)
-        assert path.read_bytes() == b"".join(kept) + b"7\n"
+        assert path.read_bytes() == b"".join(saved) + b"7\n"
 
 
 def test_half_a_line_in_the_middle_is_named_and_nothing_is_changed(folder: Path) -> None:

@@ -21,7 +21,7 @@ from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_store import Run
 from toolmark.runs.run_usage import RunUsage
 
-ZERO = {"input": 0, "output": 0, "reasoning": 0, "cached": 0}
+ZERO = {"input": 0, "output": 0, "reasoning": 0, "cached": 0, "cache_written": 0}
 USAGE = st.builds(
     Usage, **{name: st.integers(0, 10**9) for name in ("input", "output", "reasoning", "cached")}
 )
@@ -42,7 +42,13 @@ def summed(used: list[Usage]) -> Usage:
 def test_a_run_says_what_it_took(tmp_path: Path) -> None:
     found = tm.run(mini.load(n=10), mini.Adder(), log_dir=tmp_path, repeats=2)
     took = found.summary()["spent"]
-    assert took["tokens"] == {"input": 240, "output": 100, "reasoning": 0, "cached": 0}
+    assert took["tokens"] == {
+        "input": 240,
+        "output": 100,
+        "reasoning": 0,
+        "cached": 0,
+        "cache_written": 0,
+    }
     assert (took["n_episodes"], took["n_requests"]) == (20, 40)
     assert "not_run" not in took and "judges" not in took
     assert 0 < took["wall_s"] == found.info.wall_s

@@ -141,8 +141,8 @@ def test_a_fault_of_the_scorer_is_named_contained_and_corrected_by_rescoring(
     again = run(mini.Adder(), tmp_path)  # the other missing one is still completed
     assert again.path == found.path
     assert again.summary()["n_run"] == 19
-    mended = dataclasses.replace(mini.SCORER, score=lambda task, t: {"exact": mini.WRONG})
-    tm.rescore(again, mended)
+    amended = dataclasses.replace(mini.SCORER, score=lambda _: {"exact": mini.WRONG})
+    tm.rescore(again, amended)
     assert again.summary()["n_not_run"] == 0
 
 
@@ -272,9 +272,9 @@ def test_what_searches_wait_for_is_shown_and_recorded_of_those_that_were_stopped
 
     found, seen = asyncio.run(main())
     assert seen == {"serpapi, connection refused"}
-    told = [(attempt.task, attempt.failure.message) for attempt in found.attempts()]
+    reported = [(attempt.task, attempt.failure.message) for attempt in found.attempts()]
     why = "stopped by the user while 2 waited: serpapi, connection refused"
-    assert sorted(told) == [("sum-0", why), ("sum-1", why)]
+    assert sorted(reported) == [("sum-0", why), ("sum-1", why)]
 
 
 def test_rescoring_gives_the_same_scores_and_asks_nobody(tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_evidence_is_gathered_once_over_the_whole_run(tmp_path: Path) -> None:
         answers = {t.task: t.answer for t in found.trajectories()}
         seen.append(len(answers))
         right = Verdict(outcome="correct", value=1.0)
-        return lambda task, trajectory: {"exact": right if answers[task.id] else mini.WRONG}
+        return lambda episode: {"exact": right if answers[episode.task.id] else mini.WRONG}
 
     scorer = dataclasses.replace(mini.SCORER, prepare=gather)
     suite = dataclasses.replace(mini.load(n=6), scorer=scorer)

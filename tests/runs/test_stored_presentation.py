@@ -17,7 +17,7 @@ from tests.suites.multinet import made_tasks
 
 import toolmark as tm
 from toolmark.core.errors import DataError, ToolmarkError
-from toolmark.core.records import Chart, Drawing, Series, Table, Task, Trajectory
+from toolmark.core.records import Chart, Drawing, Series, Table
 from toolmark.core.svg import Markup
 from toolmark.reports import html_report, run_comparison
 from toolmark.runs import presentation_writer, run_scoring, stored_presentation
@@ -28,6 +28,7 @@ from toolmark.runs.stored_presentation import (
     StoredViews,
     read_presentation,
 )
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites import suite_registry
 from toolmark.suites.multinet.multinet_suites import SCORER as MULTINET
@@ -42,9 +43,9 @@ def stored(run: Run) -> stored_presentation.StoredPresentation:
 def changed(run: Run, change: Callable[[Any], None]) -> Run:
     """Edit what is stored of a run."""
     path = run.path / PRESENTATION_FILE
-    held = json.loads(path.read_text())
-    change(held)
-    path.write_text(json.dumps(held))
+    collected = json.loads(path.read_text())
+    change(collected)
+    path.write_text(json.dumps(collected))
     return Run(run.path)
 
 
@@ -80,7 +81,7 @@ def test_views_are_read_as_the_suite_gave_them(tmp_path: Path) -> None:
     views = StoredViews(run)
     assert MULTINET.presentation.views is not None
     for trajectory in run.trajectories():
-        own = MULTINET.presentation.views(run.task(trajectory.task), trajectory)
+        own = MULTINET.presentation.views(Episode(run.task(trajectory.task), trajectory))
         found = views[trajectory.task, trajectory.repeat]
         assert [each.title for each in found if not hasattr(each, "sha256")] == [
             each.title for each in own if not hasattr(each, "sha256")
@@ -129,7 +130,7 @@ def test_views_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     run = presented(make(tmp_path, n=4), SCORER)
     before = (run.path / VIEWS_FILE).read_bytes()
 
-    def interrupted(task: Task, trajectory: Trajectory) -> Any:
+    def interrupted(episode: Episode) -> Any:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -144,7 +145,7 @@ def test_views_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert not (run.path / VIEWS_FILE).exists()
 
 
-def large(task: Task, trajectory: Trajectory) -> list[Drawing]:
+def large(episode: Episode) -> list[Drawing]:
     return [Drawing(title="large", svg="x" * stored_presentation.MAX_VIEWS_BYTES)]
 
 
@@ -168,8 +169,8 @@ def test_what_is_too_large_is_left_out_and_said(tmp_path: Path) -> None:
 
 
 def test_a_formula_outside_the_list_is_named_with_the_file(tmp_path: Path) -> None:
-    def other(held: Any) -> None:
-        held["metrics"]["fair"][1]["formula"] = {"type": "os.system", "command": "true"}
+    def other(collected: Any) -> None:
+        collected["metrics"]["fair"][1]["formula"] = {"type": "os.system", "command": "true"}
 
     run = changed(make(tmp_path, n=4), other)
     for act in (lambda: tm.write_report(run), lambda: tm.compare(run, run)):
@@ -180,8 +181,8 @@ def test_a_formula_outside_the_list_is_named_with_the_file(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("column", ["__class__", "axes", "task", "categoryx"])
 def test_a_filter_reads_known_columns_alone(column: str, tmp_path: Path) -> None:
-    def other(held: Any) -> None:
-        held["metrics"]["fair"][0]["filters"] = [{"column": column, "values": ["a"]}]
+    def other(collected: Any) -> None:
+        collected["metrics"]["fair"][0]["filters"] = [{"column": column, "values": ["a"]}]
 
     with pytest.raises(DataError, match="no column"):
         stored(changed(make(tmp_path, n=4), other))
@@ -190,7 +191,7 @@ def test_a_filter_reads_known_columns_alone(column: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["os:system", "toolmark.cli.app:main", "lab"])
 def test_an_overview_outside_the_list_is_refused(name: str, tmp_path: Path) -> None:
     runs = [
-        changed(make(tmp_path, n=4, model=model), lambda held: held.update(overview=name))
+        changed(make(tmp_path, n=4, model=model), lambda collected: collected.update(overview=name))
         for model in ("a", "b")
     ]
     tm.write_report(runs[0])
@@ -205,10 +206,10 @@ def test_a_stored_truth_that_is_no_class_is_one_line(tmp_path: Path) -> None:
     for verdict in lines[3]["verdicts"].values():
         verdict["parts"]["truth"] = 99
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    told = (
+    reported = (
         r"\Athe scores.*|.*do not fit together: .*1 of 12 truths are not in 0\.\.\d+, first in row"
     )
-    with pytest.raises(DataError, match=told) as caught:
+    with pytest.raises(DataError, match=reported) as caught:
         tm.write_report(Run(run.path))
     assert "\n" not in str(caught.value)
 
@@ -218,7 +219,7 @@ def test_scores_that_an_overview_does_not_fit_are_one_line_at_most(
     name: str, tmp_path: Path
 ) -> None:
     runs = [
-        changed(make(tmp_path, n=4, model=model), lambda held: held.update(overview=name))
+        changed(make(tmp_path, n=4, model=model), lambda collected: collected.update(overview=name))
         for model in ("a", "b")
     ]
     try:

@@ -48,8 +48,14 @@ async def nowhere(media: MediaStore) -> Any:
 
 
 def suite(sizes: dict[str, int]) -> Suite:
-    scorer = Scorer(("r",), lambda t, j: {}, lambda c: ())
-    return Suite("s", Tasks(sizes), EnvironmentSource(nowhere), scorer, {})
+    scorer = Scorer(("r",), lambda _: {}, lambda c: ())
+    return Suite(
+        name="s",
+        tasks=Tasks(sizes),
+        environment=EnvironmentSource(nowhere),
+        scorer=scorer,
+        tool_formats={},
+    )
 
 
 def test_limit_takes_the_first() -> None:
@@ -136,11 +142,11 @@ def test_only_the_chosen_tasks_are_finished_and_in_their_order(tmp_path: Path) -
 
 def test_a_watcher_is_notified_of_tasks_that_are_made(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    told: set[tuple[int, str]] = set()
+    reported: set[tuple[int, str]] = set()
 
     def watch(progress: Progress) -> None:
         seen.append((progress.n_made, progress.n_planned))
-        told.add((progress.n_to_make, progress.work_description))
+        reported.add((progress.n_to_make, progress.work_description))
 
     suite = replace(
         mini.load(n=9),
@@ -152,7 +158,7 @@ def test_a_watcher_is_notified_of_tasks_that_are_made(tmp_path: Path) -> None:
     )
     tm.run(suite, "control/null", log_dir=tmp_path, watch=watch, limit=3)
     assert seen[:4] == [(0, 0), (1, 0), (2, 0), (3, 0)] and set(seen[4:]) == {(0, 3)}
-    assert told == {(3, "3 clips"), (0, "")}
+    assert reported == {(3, "3 clips"), (0, "")}
     seen.clear()
     tm.run(mini.load(n=3), "control/null", log_dir=tmp_path / "other", watch=watch)
     assert {made for made, _ in seen} == {0}, "nothing had to be made"

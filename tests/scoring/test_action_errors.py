@@ -15,7 +15,7 @@ from toolmark.scoring import action_errors, error_statistics
 
 D = 3
 MEAN, LOW, HIGH = [0.5, 0.0, -0.5], [-4.0, -4.0, -4.0], [4.0, 5.0, 6.0]
-HELD: dict[str, Any] = {"baseline": MEAN, "low": LOW, "high": HIGH}
+LOADED: dict[str, Any] = {"baseline": MEAN, "low": LOW, "high": HIGH}
 NUMBERS = st.integers(-16, 16).map(lambda x: x / 4)
 VECTORS = st.lists(NUMBERS, min_size=D, max_size=D)
 SPOILT: list[Any] = [
@@ -33,11 +33,11 @@ def sides(pairs: Pairs) -> tuple[Any, Any]:
 @given(PAIRS, st.sampled_from(error_statistics.GRADING_RULES))
 def test_rows_by_themselves_and_together_are_alike(pairs: Pairs, reading: Any) -> None:
     slices = {"hand": (1, 3)}
-    found = action_errors.score_rows(*sides(pairs), **HELD, rule=reading, slices=slices)
+    found = action_errors.score_rows(*sides(pairs), **LOADED, rule=reading, slices=slices)
     for name, part in {"": None, **slices}.items():
         for at, (truth, made) in enumerate(pairs):
             read = action_errors.parse_vector(made, D)
-            row = action_errors.score_row(truth, read, **HELD, rule=reading, part=part)
+            row = action_errors.score_row(truth, read, **LOADED, rule=reading, part=part)
             assert [column[at] for column in found[name] if column is not None] == pytest.approx(
                 list(row)
             )
@@ -45,14 +45,14 @@ def test_rows_by_themselves_and_together_are_alike(pairs: Pairs, reading: Any) -
 
 @given(PAIRS, st.sampled_from(error_statistics.GRADING_RULES), st.integers(0, 20))
 def test_chunks_add_up_and_order_does_not_count(pairs: Pairs, reading: Any, cut: int) -> None:
-    whole = action_errors.measure_actions(*sides(pairs), **HELD, rule=reading)
-    stream = action_errors.ErrorStream(**HELD, rule=reading)
+    whole = action_errors.measure_actions(*sides(pairs), **LOADED, rule=reading)
+    stream = action_errors.ErrorStream(**LOADED, rule=reading)
     for part in (pairs[:cut], pairs[cut:]):
         if part:
             stream.feed(*sides(part))
             stream.measures()  # which does not end it
     assert stream.measures() == pytest.approx(whole, nan_ok=True)
-    turned = action_errors.measure_actions(*sides(pairs[::-1]), **HELD, rule=reading)
+    turned = action_errors.measure_actions(*sides(pairs[::-1]), **LOADED, rule=reading)
     assert turned == pytest.approx(whole, nan_ok=True)
 
 
@@ -65,7 +65,7 @@ def test_measures_are_their_definitions(pairs: Pairs) -> None:
         b if p is None else np.abs(t - p).mean()
         for t, p, b in zip(truth, made, base[0], strict=True)
     ]
-    found = action_errors.measure_actions(*sides(pairs), **HELD)
+    found = action_errors.measure_actions(*sides(pairs), **LOADED)
     assert found["mae"] == pytest.approx(np.mean(mae))
     assert found["total_mae"] == pytest.approx(np.sum(mae))
     assert found["invalid"] == made.count(None)
@@ -85,10 +85,10 @@ def test_who_always_fails_is_the_baseline_in_the_paper_and_the_range_in_the_refe
     truth: list[list[float]],
 ) -> None:
     made = [None] * len(truth)
-    paper = action_errors.measure_actions(truth, made, **HELD)
+    paper = action_errors.measure_actions(truth, made, **LOADED)
     assert paper["mae"] == paper["baseline_mae"]
     assert paper["approx_rel_mae"] == 1 or paper["baseline_mae"] == 0
-    reference = action_errors.measure_actions(truth, made, **HELD, rule="reference")
+    reference = action_errors.measure_actions(truth, made, **LOADED, rule="reference")
     assert reference["mae"] == pytest.approx(np.mean(np.subtract(HIGH, LOW)))
     assert reference["avg_baseline_relative_mae"] == inf
     assert reference["invalid_percentage"] == 100
@@ -97,14 +97,14 @@ def test_who_always_fails_is_the_baseline_in_the_paper_and_the_range_in_the_refe
 
 @given(st.lists(VECTORS, min_size=1, max_size=9))
 def test_who_says_the_baseline_has_one_and_who_is_right_has_nothing(truth: Any) -> None:
-    same = action_errors.measure_actions(truth, [MEAN] * len(truth), **HELD)
+    same = action_errors.measure_actions(truth, [MEAN] * len(truth), **LOADED)
     assert same["approx_rel_mae"] == 1 or same["baseline_mae"] == 0
-    right = action_errors.measure_actions(truth, truth, **HELD)
+    right = action_errors.measure_actions(truth, truth, **LOADED)
     assert right["mae"] == right["mse_mean_over_dims"] == 0
     assert right["exact"] == 1
     assert right["prop_beyond_3x_median"] == 0
     assert isnan(right["max_rel_mae"])
-    guard = action_errors.measure_actions(truth, truth, **HELD, rule="reference")
+    guard = action_errors.measure_actions(truth, truth, **LOADED, rule="reference")
     assert guard["max_relative_mae"] == 0 or len(truth) == 1
 
 
@@ -113,15 +113,15 @@ def test_an_array_is_read_as_its_rows() -> None:
     truth, made = rng.normal(size=(2, 50, D))
     made[[3, 7], [0, 2]] = nan, inf
     for reading in error_statistics.GRADING_RULES:
-        one = action_errors.measure_actions(truth, made, **HELD, rule=reading)
-        other = action_errors.measure_actions(truth.tolist(), made.tolist(), **HELD, rule=reading)
+        one = action_errors.measure_actions(truth, made, **LOADED, rule=reading)
+        other = action_errors.measure_actions(truth.tolist(), made.tolist(), **LOADED, rule=reading)
         assert one == pytest.approx(other, nan_ok=True)
         assert one["invalid"] == 2
-    assert action_errors.measure_actions(truth, made[:, :2], **HELD)["invalid"] == 50
-    assert action_errors.measure_actions(truth, made[..., None], **HELD)["invalid"] == 50
-    assert action_errors.measure_actions(truth, np.full((50, D), "1"), **HELD)["invalid"] == 50
+    assert action_errors.measure_actions(truth, made[:, :2], **LOADED)["invalid"] == 50
+    assert action_errors.measure_actions(truth, made[..., None], **LOADED)["invalid"] == 50
+    assert action_errors.measure_actions(truth, np.full((50, D), "1"), **LOADED)["invalid"] == 50
     small = action_errors.measure_actions(
-        truth.astype(np.float32), truth.astype(np.float32), **HELD
+        truth.astype(np.float32), truth.astype(np.float32), **LOADED
     )
     assert small["exact"] == 1
 
@@ -150,24 +150,24 @@ def test_huge_numbers_end_in_numbers() -> None:
     truth: list[list[float]] = [[1e308, 0, 0], [0, 0, 0], [1, 2, 3]]
     made: list[list[float]] = [[-1e308, 0, 0], [1e200, 0, 0], [1, 2, 3]]
     for said in (made, np.array(made)):
-        for part in action_errors.score_rows(truth, said, **HELD)[""]:
+        for part in action_errors.score_rows(truth, said, **LOADED)[""]:
             assert part is not None and np.isfinite(part).all()
-        found = action_errors.measure_actions(truth, said, **HELD)
+        found = action_errors.measure_actions(truth, said, **LOADED)
         assert found["invalid"] == 0
         assert found["mae"] > 1e300
-    assert all(map(isfinite, action_errors.score_row(truth[0], tuple(made[0]), **HELD)))
+    assert all(map(isfinite, action_errors.score_row(truth[0], tuple(made[0]), **LOADED)))
 
 
 def test_one_row_and_no_row() -> None:
-    one = action_errors.measure_actions([[1, 2, 3]], [[2, 2, 3]], **HELD)
+    one = action_errors.measure_actions([[1, 2, 3]], [[2, 2, 3]], **LOADED)
     assert (one["n"], one["max_rel_mae"], one["prop_beyond_3x_median"]) == (1, 1, 0)
     assert isnan(one["normalised_mae"])
     assert isnan(
-        action_errors.measure_actions([[1, 2, 3]], [[2, 2, 3]], **HELD, rule="reference")[
+        action_errors.measure_actions([[1, 2, 3]], [[2, 2, 3]], **LOADED, rule="reference")[
             "max_relative_mae"
         ]
     )
-    none = action_errors.measure_actions(np.zeros((0, D)), [], **HELD)
+    none = action_errors.measure_actions(np.zeros((0, D)), [], **LOADED)
     assert none["n"] == none["invalid"] == none["n_inside"] == 0
     assert isnan(none["mae"]) and isnan(none["approx_rel_mae"])
 
@@ -189,7 +189,7 @@ def test_missing_statistics_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("truth", "made", "held", "said"),
+    ("truth", "made", "collected", "said"),
     [
         ([[1, nan, 3]], [[1, 2, 3]], {}, "1 truths are not finite, first in row 0"),
         ([1, 2, 3], [[1, 2, 3]], {}, "expected numbers"),
@@ -200,16 +200,16 @@ def test_missing_statistics_are_asked_for() -> None:
         ([[1, 2]], [[1, 2]], {"low": [1], "high": [2]}, "low, high"),
     ],
 )
-def test_what_cannot_be_scored_is_refused(truth: Any, made: Any, held: Any, said: str) -> None:
+def test_what_cannot_be_scored_is_refused(truth: Any, made: Any, collected: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        action_errors.measure_actions(truth, made, **held)
+        action_errors.measure_actions(truth, made, **collected)
 
 
 @given(PAIRS, st.sampled_from(error_statistics.GRADING_RULES))
 def test_measures_are_plain_numbers(pairs: Pairs, reading: Any) -> None:
-    found = action_errors.measure_actions(*sides(pairs), **HELD, rule=reading)
+    found = action_errors.measure_actions(*sides(pairs), **LOADED, rule=reading)
     assert {type(value) for value in found.values()} <= {int, float}
-    row = action_errors.score_row([*np.array(pairs[0][0])], (0.0, 1.0, 2.0), **HELD, rule=reading)
+    row = action_errors.score_row([*np.array(pairs[0][0])], (0.0, 1.0, 2.0), **LOADED, rule=reading)
     assert {type(value) for value in row} == {float, bool}
 
 
@@ -230,11 +230,11 @@ def test_outliers_are_their_definitions(
             100 - error_statistics.FILTER_PERCENTILES[reading],
         ],
     )
-    kept = [x for x in values if low <= x <= high]
+    saved = [x for x in values if low <= x <= high]
     found = error_statistics.error_quantiles(errors, reading, errors * 2)
-    assert found.n_inside == len(kept)
-    assert found.total == pytest.approx(sum(kept))
-    assert found.base_total == pytest.approx(2 * sum(kept))
+    assert found.n_inside == len(saved)
+    assert found.total == pytest.approx(sum(saved))
+    assert found.base_total == pytest.approx(2 * sum(saved))
     assert found.outlier_share == sum(x > 3 * np.median(values) for x in values) / len(values)
     if np.median(values):
         assert found.max_relative == pytest.approx(max(values) / np.median(values))
@@ -258,10 +258,10 @@ def test_many_numbers_are_taken_in_blocks() -> None:
     moments = error_statistics.Moments()
     moments.feed(values)
     assert (moments.mean, moments.std) == pytest.approx((values.mean(), values.std()))
-    shelf = error_statistics.NumberBuffer()
-    shelf.feed(values[:7])
-    shelf.feed(values[7:])
-    assert np.array_equal(shelf.view(), values)
+    rack = error_statistics.NumberBuffer()
+    rack.feed(values[:7])
+    rack.feed(values[7:])
+    assert np.array_equal(rack.view(), values)
 
 
 def test_a_median_of_nothing_makes_endless_outliers_but_in_the_reference() -> None:

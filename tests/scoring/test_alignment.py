@@ -368,8 +368,8 @@ def test_the_papers_text_has_the_tool_and_its_required_arguments_in_any_order() 
     want = 's/find {"box":[2,1],"kinds":["a","b"],"query":"é"}'
     assert write({"name": " s/find ", "arguments": given}) == want
     other = {"rows": [["b", "a"], ["d", "c"]], "tags": [2, 10], "in": [{"z": ["y", "x"]}]}
-    told = write({"name": "o", "arguments": other})
-    assert told == 'o {"in":[{"z":["x","y"]}],"rows":[["b","a"],["d","c"]],"tags":[10,2]}'
+    reported = write({"name": "o", "arguments": other})
+    assert reported == 'o {"in":[{"z":["x","y"]}],"rows":[["b","a"],["d","c"]],"tags":[10,2]}'
     assert write({"name": "o"}) == "o null"
 
 
@@ -456,12 +456,12 @@ def test_cosines_lie_between_minus_one_and_one(n: int, m: int, seed: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("truth", "made", "table", "more", "told"),
+    ("truth", "made", "table", "more", "reported"),
     [
         (same("a"), same("a"), [[1, 2]], {}, "similarity is 1 x 2; expected 1 calls"),
         (same("a"), same("a"), [[float("nan")]], {}, "not finite"),
         (same("a"), same("a"), [[1]], {"rule": "fare"}, "no rule 'fare'; did you mean: fair"),
-        (same("a"), same("a"), [[1]], {"failed": [1]}, "failed=1 is no made call"),
+        (same("a"), same("a"), [[1]], {"failed": [1]}, "failed=1 is not a made call"),
         (["a"], same("a"), [[1]], {}, "step 0: expected"),
         ([{"calls": {"name": "a"}}], same("a"), [[1]], {}, "step 0: expected"),
         ([{"calls": ["a"]}], same("a"), [[1]], {}, "every call must be"),
@@ -477,17 +477,17 @@ def test_cosines_lie_between_minus_one_and_one(n: int, m: int, seed: int) -> Non
     ],
 )
 def test_what_does_not_fit_is_named(
-    truth: Any, made: Any, table: Any, more: dict[str, Any], told: str
+    truth: Any, made: Any, table: Any, more: dict[str, Any], reported: str
 ) -> None:
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         alignment.align_trajectory(truth, made, table, **more)
 
 
 def deep(levels: int) -> list[Any]:
-    held: list[Any] = []
+    collected: list[Any] = []
     for _ in range(levels):
-        held = [held]
-    return held
+        collected = [collected]
+    return collected
 
 
 def plainly(one: Sequence[str], other: Sequence[str]) -> Any:
@@ -497,17 +497,17 @@ def plainly(one: Sequence[str], other: Sequence[str]) -> Any:
 @pytest.mark.parametrize("reading", ["official", "paper", "fair"])
 @pytest.mark.parametrize("similarity", [alignment.exact_similarity(), plainly])
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
-        ({1: "a", "b": 2}, "call 1 of the prediction: arguments are no JSON"),
+        ({1: "a", "b": 2}, "call 1 of the prediction: arguments are not JSON"),
         (deep(100_000), "call 1 of the prediction: arguments nested too deep"),
     ],
 )
 def test_arguments_that_no_json_holds_are_named(
-    arguments: Any, told: str, similarity: Any, reading: alignment.GradingRule
+    arguments: Any, reported: str, similarity: Any, reading: alignment.GradingRule
 ) -> None:
     made = [{"calls": [{"name": "a"}, {"name": "a", "arguments": arguments}]}]
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         alignment.align_trajectory(same("a"), made, similarity, rule=reading)
 
 

@@ -77,8 +77,8 @@ def test_arrays_and_sequences_are_read_alike(case: Rows) -> None:
     assert np.array_equal(
         whole, classification.tally_predictions(np.array(truth, dtype=np.uint8), floats, n)
     )
-    held = classification.parse_predictions(said)
-    assert np.array_equal(whole, classification.tally_predictions(np.array(truth), held, n))
+    collected = classification.parse_predictions(said)
+    assert np.array_equal(whole, classification.tally_predictions(np.array(truth), collected, n))
     assert np.array_equal(
         whole,
         classification.tally_predictions(truth, np.array([*said, None], dtype=object)[:-1], n),

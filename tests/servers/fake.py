@@ -51,16 +51,16 @@ async def serve(
     behaviour: Behaviour, *, ssl: tls.SSLContext | None = None
 ) -> AsyncIterator[Server]:
     """Serve on a free port until the end of the block."""
-    told = Server("")
+    reported = Server("")
     open_writers: set[asyncio.StreamWriter] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        told.connections += 1
+        reported.connections += 1
         open_writers.add(writer)
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while True:
                 asked = await read(reader)
-                told.asked.append(asked)
+                reported.asked.append(asked)
                 if await behaviour(asked, writer):
                     break
         open_writers.discard(writer)
@@ -68,9 +68,9 @@ async def serve(
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=ssl, backlog=1024)
     port = server.sockets[0].getsockname()[1]
-    told.url = f"{'https' if ssl else 'http'}://127.0.0.1:{port}/v1"
+    reported.url = f"{'https' if ssl else 'http'}://127.0.0.1:{port}/v1"
     try:
-        yield told
+        yield reported
     finally:
         server.close()
         for writer in open_writers:

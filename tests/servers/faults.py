@@ -1,7 +1,7 @@
 """A strict table of what an endpoint can do wrong, each with what it must become.
 
 `became` is a kind of failure (`torn`, `unavailable`, `timeout`, `rate_limited`, `rejected.auth`,
-...) or, for what is no failure of the endpoint, `reply:` and the stop reason of the Reply.
+...) or, for what is not a failure of the endpoint, `reply:` and the stop reason of the Reply.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from typing import Any, NamedTuple
 from tests.servers import fake
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
-OK = json.dumps(fake.says("fine")).encode()
+_FINE = {"type": "message", "content": [{"type": "output_text", "text": "fine"}]}
+_SAID = [{"type": "text", "text": "fine"}]
+_CANDIDATE = {"content": {"parts": [{"text": "fine"}], "role": "model"}, "finishReason": "STOP"}
+OK = json.dumps(
+    {"output": [_FINE], "content": _SAID, "candidates": [_CANDIDATE], **fake.says("fine")}
+).encode()
+"""A reply on every wire that this table is for."""
 WHOLE = fake.raw(200, OK)
 ZIPPED = {"content-encoding": "gzip"}
 MEGA = 2**20
@@ -374,3 +380,4 @@ ERRORS = (
 )  # fmt: skip
 
 FAULTS = (*CONNECTION, *HEADS, *FRAMING, *BODIES, *ERRORS)
+"""What an endpoint of chat completions can do wrong."""

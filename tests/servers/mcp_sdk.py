@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tests.servers.mcp_fault import PNG
 
 server = MCPServer("sdk", log_level="ERROR")
-held: dict[str, int] = {}
+collected: dict[str, int] = {}
 
 
 class Sum(BaseModel):
@@ -41,8 +41,8 @@ def refuse() -> str:
 @server.tool()
 def put(key: str, value: int) -> dict[str, int]:
     """Hold a number, in memory."""
-    held[key] = value
-    return held
+    collected[key] = value
+    return collected
 
 
 @server.tool()

@@ -47,7 +47,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def kept(folder: Path) -> set[str]:
+def saved(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
@@ -76,18 +76,18 @@ def test_a_wrong_sum_is_refused_and_nothing_else_is_touched(index: Path, tmp_pat
     (home / "archives/other.whl").write_text("other")
     with pytest.raises(DataError, match="sha256"):
         pinned_archives.fetch_package(package(b"the real one"), home)
-    assert kept(home) == {"archives/other.whl"}
+    assert saved(home) == {"archives/other.whl"}
     (home / "archives" / FILE).write_text("torn")
     with pytest.raises(DataError, match="sha256"):
         pinned_archives.fetch_package(package(b"the real one"), home)
-    assert kept(home) == {"archives/other.whl", f"archives/{FILE}"}
+    assert saved(home) == {"archives/other.whl", f"archives/{FILE}"}
 
 
 def test_an_index_without_the_file_says_so(index: Path, tmp_path: Path) -> None:
     index.mkdir()
     with pytest.raises(DataError, match="could not download"):
         pinned_archives.fetch_package(package(b""), tmp_path / "cache")
-    assert kept(tmp_path / "cache") == set()
+    assert saved(tmp_path / "cache") == set()
 
 
 @pytest.mark.parametrize("name", ["../out.txt", "/tmp/out.txt", "a/../../out.txt", "c:out.txt"])
@@ -96,7 +96,7 @@ def test_an_archive_cannot_write_outside_the_cache(tmp_path: Path, name: str) ->
     data = wheel(home / "archives", {name: "out"})
     with pytest.raises(DataError, match="refused"):
         pinned_archives.fetch_package(package(data), home)
-    assert kept(tmp_path) == {f"cache/archives/{FILE}"}
+    assert saved(tmp_path) == {f"cache/archives/{FILE}"}
 
 
 def test_a_source_archive_is_unpacked_without_its_links(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_source_archive_is_unpacked_without_its_links(tmp_path: Path) -> None:
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         bundle.addfile(link)
     found = pinned_archives.fetch_package(package(path.read_bytes(), path.name), home)
-    assert kept(found) == {"tiny-data-1.0/a.txt"}
+    assert saved(found) == {"tiny-data-1.0/a.txt"}
 
 
 SOURCE = "tiny_data-1.0.tar.gz"
@@ -132,15 +132,17 @@ def test_no_set_up_script_of_a_source_archive_runs_and_no_build_tools_are_fetche
 ) -> None:
     index.mkdir()
     mark = tmp_path / "ran"
-    told = {
+    reported = {
         "setup.py": f"open({str(mark)!r}, 'w')",
         **({"pyproject.toml": project} if project else {}),
     }
-    found = pinned_archives.fetch_package(package(source(index, told), SOURCE), tmp_path / "cache")
-    assert kept(found) == {f"tiny_data-1.0/{name}" for name in told}
+    found = pinned_archives.fetch_package(
+        package(source(index, reported), SOURCE), tmp_path / "cache"
+    )
+    assert saved(found) == {f"tiny_data-1.0/{name}" for name in reported}
     with pytest.raises(DataError, match="HASHES"):
         pinned_archives.fetch_package(package(b"the real one", SOURCE), tmp_path / "other")
-    assert not mark.exists() and kept(tmp_path / "other") == set()
+    assert not mark.exists() and saved(tmp_path / "other") == set()
 
 
 IMPORTED = ("pathlib", "json", "setuptools", "setup")
@@ -153,10 +155,10 @@ def test_nothing_in_a_source_archive_is_imported_whatever_paths_are_set(
     """An empty path is the folder that a program works in: for pip the archive's own."""
     index.mkdir()
     mark = tmp_path / "ran"
-    told = {f"{name}.py": f"open({str(mark)!r}, 'w')" for name in IMPORTED}
+    reported = {f"{name}.py": f"open({str(mark)!r}, 'w')" for name in IMPORTED}
     monkeypatch.setenv("PYTHONPATH", path)
     monkeypatch.chdir(index.parent)
-    pinned_archives.fetch_package(package(source(index, told), SOURCE), tmp_path / "cache")
+    pinned_archives.fetch_package(package(source(index, reported), SOURCE), tmp_path / "cache")
     assert not mark.exists()
 
 
@@ -187,7 +189,7 @@ def test_fetching_at_once_gives_one_folder(tmp_path: Path) -> None:
             pool.map(lambda _: pinned_archives.fetch_package(package(data), home), range(8))
         )
     assert len(found) == 1
-    assert len(kept(found.pop())) == 53
+    assert len(saved(found.pop())) == 53
     assert not list(home.rglob(".part-*"))
 
 

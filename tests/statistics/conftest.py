@@ -11,7 +11,7 @@ from toolmark.statistics.score_columns import Columns, gather_columns
 Builder = Callable[..., Columns]
 
 
-def build(values: Sequence[Sequence[float | None]], *, prefix: str = "t") -> Columns:
+def build_columns(values: Sequence[Sequence[float | None]], *, prefix: str = "t") -> Columns:
     """Make columns of a table of values: a row per item, a column per repeat; None is not run."""
     return gather_columns(
         (
@@ -35,4 +35,4 @@ def _verdict(value: float) -> Verdict:
 
 @pytest.fixture
 def table() -> Builder:
-    return build
+    return build_columns

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.statistics.conftest import build
+from tests.statistics.conftest import build_columns
 
 from toolmark.statistics.confidence_intervals import wilson
 from toolmark.statistics.estimates import (
@@ -95,7 +95,7 @@ def test_repeats_that_agree_have_no_noise_and_claim_no_interval(table: Builder) 
     st.integers(1, 5),
 )
 def test_passes_are_shares_of_all_choices_of_k_answers(rows: list[list[bool]], k: int) -> None:
-    table = build([[float(hit) for hit in row] for row in rows])
+    table = build_columns([[float(hit) for hit in row] for row in rows])
     chosen = [[[row[i] for i in c] for c in combinations(range(5), k)] for row in rows]
     for every, rule in ((True, all), (False, any)):
         expected = np.mean([np.mean([rule(each) for each in sets]) for sets in chosen])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
-from tests.statistics.conftest import build
+from tests.statistics.conftest import build_columns
 
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.paired_comparison import compare_paired, holm_adjusted, mcnemar
@@ -229,7 +229,7 @@ def parted(columns: Columns, values: Values) -> Columns:
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=30))
 def test_a_part_that_is_the_value_is_compared_as_the_value(pairs: list[tuple[bool, bool]]) -> None:
-    a, b = (build([[float(pair[k])] for pair in pairs]) for k in (0, 1))
+    a, b = (build_columns([[float(pair[k])] for pair in pairs]) for k in (0, 1))
     whole = compare_paired(a, b)
     part = compare_paired(parted(a, a.value), parted(b, b.value), part="x")
     assert part.difference.low is not None and part.difference.high is not None
@@ -245,15 +245,15 @@ def test_both_sides_make_the_difference_and_its_size_goes_with_the_unit(
     seed: int, unit: float
 ) -> None:
     rng = np.random.default_rng(seed)
-    a, b = build([[1.0]] * 12), build([[0.0]] * 9)
+    a, b = build_columns([[1.0]] * 12), build_columns([[0.0]] * 9)
     one, two = rng.normal(size=12), rng.normal(size=9)
     one[3] = np.nan
     found = compare_paired(parted(a, unit * one), parted(b, unit * two), part="x", share=False)
     assert found.value_a is not None and found.value_b is not None
     assert found.difference.value == pytest.approx(found.value_a - found.value_b)
     assert found.n_pairs == 8
-    kept = [k for k in range(9) if k != 3]
-    assert found.value_a == pytest.approx(unit * one[kept].mean())
+    saved = [k for k in range(9) if k != 3]
+    assert found.value_a == pytest.approx(unit * one[saved].mean())
     plain = compare_paired(parted(a, one), parted(b, two), part="x", share=False)
     assert plain.difference.low is not None
     assert found.difference.low == pytest.approx(unit * plain.difference.low)

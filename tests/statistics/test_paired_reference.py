@@ -86,9 +86,9 @@ def _plain(found: PairedComparison) -> dict[str, Any]:
     """Return what was found, as the reference says it: what is None is left out."""
     fields = structs.asdict(found)
     estimate = structs.asdict(fields.pop("difference"))
-    kept = ("value", "low", "high", "n", "worst", "best")
-    told = fields | {name: estimate[name] for name in kept}
-    return {name: told[name] for name in told if told[name] is not None}
+    saved = ("value", "low", "high", "n", "worst", "best")
+    reported = fields | {name: estimate[name] for name in saved}
+    return {name: reported[name] for name in reported if reported[name] is not None}
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: ",".join(shape) or "plain")

@@ -35,6 +35,7 @@ from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Presentation, Scorer
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.studio.review_server import ReviewServer, ReviewSession
 
@@ -109,8 +110,8 @@ def trajectory(
     )
 
 
-def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
-    if "cola" in trajectory.steps[1].calls[0].arguments:
+def score(episode: Episode) -> Mapping[str, Verdict]:
+    if "cola" in episode.trajectory.steps[1].calls[0].arguments:
         return {"official": Verdict(outcome="correct", value=1.0)}
     label = Label(cause="wrong_value", primary=True)
     return {"official": Verdict(outcome="incorrect", value=0.0, labels=(label,))}
@@ -163,7 +164,7 @@ class Served:
 
     def end(self) -> None:
         self.server.shutdown()
-        self.thread.join(5)
+        self.thread.join()
         self.server.server_close()
 
 

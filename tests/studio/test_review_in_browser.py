@@ -135,9 +135,9 @@ def test_an_edit_is_stored_only_when_its_shape_is_right(
     page.locator("#steps").fill(json.dumps(steps))
     page.locator("#keep").click()
     expect(page.locator("h1")).to_have_text("00000002")
-    [kept] = lines(desk.log.path)
-    assert kept["decision"] == "edit"
-    assert kept["steps"] == steps
+    [saved] = lines(desk.log.path)
+    assert saved["decision"] == "edit"
+    assert saved["steps"] == steps
     page.keyboard.press("p")
     expect(page.locator("#status")).to_contain_text("edited by ada")
     assert json.loads(page.locator("#steps").input_value()) == steps

@@ -215,8 +215,8 @@ def test_references_have_the_published_layout(run: Run, tmp_path: Path) -> None:
     desk.record_answer(1, ReviewAnswer("accept"))
     desk.record_answer(2, ReviewAnswer("edit", steps=json.dumps(STEPS)))
     desk.record_answer(3, ReviewAnswer("reject"))
-    told = run_review.export_references(run, tmp_path / "truth.json")
-    assert told.endswith("2 references, 1 of them edited; left out: 1 rejected, 2 not decided")
+    reported = run_review.export_references(run, tmp_path / "truth.json")
+    assert reported.endswith("2 references, 1 of them edited; left out: 1 rejected, 2 not decided")
     first, second = json.loads((tmp_path / "truth.json").read_text())
     assert list(first) == ["id", "image", "type", "question", "steps", "final_reply"]
     assert (first["id"], first["image"], first["type"]) == (
@@ -239,21 +239,21 @@ def test_references_are_read_as_published_ones_are(run: Run, tmp_path: Path) -> 
     entries, twice = published_tasks.read_task_entries(tmp_path / "truth.json")
     assert [entry.id for entry in entries] == [f"0000{i:04}" for i in range(1, 5)]
     assert not twice
-    held = run.task("00000001").data["steps"]
+    collected = run.task("00000001").data["steps"]
     made = published_tasks.plain_steps(entries[0].steps)
     assert made == [
         {"calls": [{**call, "arguments": dict(sorted(call["arguments"].items()))}
-                   for call in step["calls"]]} for step in held
+                   for call in step["calls"]]} for step in collected
     ]  # fmt: skip
 
 
 def test_the_place_of_the_picture_is_no_part_of_the_question(run: Run, tmp_path: Path) -> None:
     asked = "What do the drinks on shelf 1 cost?"
     path = run.path / "tasks.jsonl"
-    told = json_codec.encode_record(
+    reported = json_codec.encode_record(
         published_tasks.question_with_picture(asked, "shelf-1.png")
     ).decode()
-    path.write_text(path.read_text().replace(f'"{asked}"', told))
+    path.write_text(path.read_text().replace(f'"{asked}"', reported))
     with pytest.raises(DataError, match=path.name):
         ReviewEpisodes(run)
     info = json.loads((run.path / "run.json").read_text())

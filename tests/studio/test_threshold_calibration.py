@@ -129,8 +129,8 @@ def test_a_best_at_the_end_of_the_range_and_few_pairs_are_reported() -> None:
     many = [(0.3 + i / 100, False) for i in range(20)] + [(0.4 + i / 100, True) for i in range(30)]
     at_the_end = sweep(many)
     assert at_the_end.best[0].threshold.value == THRESHOLDS[0]
-    told = threshold_calibration.best_thresholds_table(at_the_end).note
-    assert "at the end of the range, 0.40" in told and "Few pairs" not in told
+    reported = threshold_calibration.best_thresholds_table(at_the_end).note
+    assert "at the end of the range, 0.40" in reported and "Few pairs" not in reported
     clean = threshold_calibration.best_thresholds_table(
         sweep([(0.5, False)] * 19 + [(0.7, True)] * 20)
     ).note

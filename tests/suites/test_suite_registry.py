@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -141,10 +142,10 @@ class _Sample(SuiteParameters, frozen=True, kw_only=True):
 def test_types_and_bounds_are_shown_in_words() -> None:
     assert {each.name: each.kind for each in suite_parameters.list_fields(_Sample)} == {
         "words": "words, separated by commas",
-        "n": "int >= 1 and < 9 | all",
+        "n": "whole number >= 1 and < 9 | all",
         "mode": "record | replay",
-        "share": "float > 0 and <= 1",
-        "strict": "yes | no",
+        "share": "number > 0 and <= 1",
+        "strict": "yes or no",
     }
     assert suite_parameters.list_fields(_Sample)[1].description == "How many."
 
@@ -152,12 +153,16 @@ def test_types_and_bounds_are_shown_in_words() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"n": "0"}, "parameter n: expected int >= 1 and < 9 | all, got '0'"),
+        (
+            {"n": "0"},
+            "suite 's': parameter n: expected a whole number >= 1 and < 9 | all, got '0'",
+        ),
         (
             {"mode": "recrod"},
-            "parameter mode: expected record | replay, got 'recrod'; did you mean: record",
+            "suite 's': parameter mode: expected record | replay, got 'recrod'; "
+            "did you mean: record",
         ),
-        ({"strict": "maybe"}, "parameter strict: expected yes | no, got 'maybe'"),
+        ({"strict": "maybe"}, "suite 's': parameter strict: expected yes or no, got 'maybe'"),
         ({"moed": "x"}, "suite 's' has no parameter 'moed'; did you mean: mode"),
     ],
 )
@@ -191,7 +196,7 @@ def test_a_function_says_its_parameters_by_signature_and_docstring() -> None:
     kind = suite_parameters.parameters_of_function(make)
     assert [each[:] for each in suite_parameters.list_fields(kind)] == [
         ("path", "text", "rows.jsonl", "The file of rows, one a line."),
-        ("n", "int >= 1", 3, "How many."),
+        ("n", "whole number >= 1", 3, "How many."),
     ]
     assert suite_parameters.first_paragraph(kind.__doc__) == "Calls of a shop."
 
@@ -211,22 +216,27 @@ def test_an_extra_goes_where_the_package_came_from(
 
 
 @pytest.mark.parametrize(
-    ("module", "extra"),
+    ("place", "extra"),
     [
-        ("toolmark.cli.m3_commands", "m3"),
-        ("toolmark.studio.m3_replay", "m3"),
-        ("toolmark.environments.mcp.server_session", "m3"),
-        ("toolmark.cli.perturb_commands", "speech"),
-        ("toolmark.suites.mfcl_speech.speech_suite", "speech"),
-        ("toolmark.suites.mfcl_vision.suite", "vision"),
-        ("toolmark.studio.vision_tuning.tuning_loop", "vision"),
-        ("toolmark.suites.multinet.published.hub_download", "multinet-hub"),
-        ("toolmark.suites.multinet.multinet_suites", "multinet"),
-        ("toolmark.generation.drawing.canvas", ""),
-        ("toolmark.suites.bfcl.bfcl_suite", ""),
+        ("environments.mcp.server_session", "m3"),
+        ("suites.m3.local.m3_local_suite", "m3"),
+        ("suites.funcbench.mcp_task_server", "m3"),
+        ("perturb.speech.audio_clip", "speech"),
+        ("perturb.image.picture_file", "vision"),
+        ("suites.mfcl_speech.speech_suite", "speech"),
+        ("suites.mfcl_vision.suite", "vision"),
+        ("studio.vision_tuning.tuning_loop", "vision"),
+        ("suites.multinet.multinet_suites", "multinet"),
+        ("generation.drawing.canvas", ""),
+        ("suites.bfcl.bfcl_suite", ""),
         ("elsewhere.m3", ""),
     ],
 )
-def test_a_module_knows_the_extra_it_needs(module: str, extra: str) -> None:
-    command = user_modules.module_install_command(module)
+def test_a_failed_import_names_the_extra_of_its_package(place: str, extra: str) -> None:
+    module = place if place.startswith("elsewhere.") else f"toolmark.{place}"
+    if module.startswith("toolmark."):
+        import_module(module.rpartition(".")[0])
+    with pytest.raises(ModuleNotFoundError) as failed:
+        exec("import no_such_library", {"__name__": module})  # noqa: S102
+    command = user_modules.error_install_command(failed.value)
     assert command.endswith(f"[{extra}]'") if extra else command == ""

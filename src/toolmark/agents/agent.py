@@ -11,7 +11,12 @@ from toolmark.core.records import Reply, Request, Sampling, Step, Task, ToolForm
 
 
 class Agent:
-    """Drives a model through one episode: `ToolLoop`, or an `agents.executor.Executor`."""
+    """Drives a model through one episode: `ToolLoop`, or an `agents.executor.Executor`.
+
+    `has_user`: it gives replies without calls to the user of the environment.
+    """
+
+    has_user: bool = False
 
     def __call__(
         self,

@@ -20,20 +20,19 @@ from toolmark.agents.tool_loop import (
     ENDING_BY_STOP,
     IN_ENVIRONMENT,
     apply_opening,
-    execute_parallel,
+    execute_calls,
     merge_sampling,
+    render_reply,
     total_usage,
 )
 from toolmark.core.environment import Environment, read_final_state
 from toolmark.core.json_codec import restore_surrogates
 from toolmark.core.model import Model
 from toolmark.core.records import (
-    Call,
     Ending,
     Message,
     Part,
     Request,
-    Result,
     Sampling,
     Step,
     Task,
@@ -211,8 +210,8 @@ class _Episode:
             )
         wanted = step.calls[: self.settings.max_concurrent]
         allowed = wanted if self.calls_left is None else wanted[: self.calls_left]
-        results = await self._execute_calls(allowed)
-        step = self.steps[-1] = replace(step, results=results)
+        results, durations = await execute_calls(self.environment, allowed, self.max_parallel)
+        step = self.steps[-1] = replace(step, results=results, call_durations_s=durations)
         if len(allowed) < len(wanted):
             raise _TooManyCalls
         if self.calls_left is not None:
@@ -220,12 +219,6 @@ class _Episode:
         for result in results:
             self.picture_paths.add(result)
         return step
-
-    async def _execute_calls(self, calls: tuple[Call, ...]) -> tuple[Result, ...]:
-        with IN_ENVIRONMENT:
-            if self.max_parallel > 1 and len(calls) > 1:
-                return await execute_parallel(self.environment, calls, self.max_parallel)
-            return tuple([await self.environment.call(call) for call in calls])
 
     async def _ask_model(self, phase: Phase, instruction: str) -> Step:
         """Ask the model in one phase and store the step; raises _ConversationTooLong."""
@@ -253,8 +246,8 @@ class _Episode:
         return step
 
     def _result_messages(self, step: Step) -> tuple[Message, ...]:
-        reply_message, result_message = self.tool_format.render_results(
-            step.reply, step.calls, step.results
+        reply_message, result_message = render_reply(
+            self.tool_format, step.reply, step.calls, step.results
         )
         notes: tuple[Part, ...] = (Text(f"({step.fault})"),) if step.fault else ()
         return reply_message, replace(result_message, parts=result_message.parts + notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable
+from time import perf_counter
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,15 +18,20 @@ from toolmark.core.records import (
     Call,
     Ending,
     Message,
+    ProviderState,
+    Reply,
     Request,
     Result,
+    Ruling,
     Sampling,
     Step,
     StopReason,
     Task,
+    Text,
     Tool,
     ToolFormat,
     Trajectory,
+    Turn,
     Usage,
 )
 
@@ -45,6 +51,8 @@ _EPISODE_ENDINGS = ("steps", "calls", "over_long")
 
 class ToolLoop(Agent):
     """The plain agent as an object: it plays episodes with `run_tool_loop`."""
+
+    has_user = True
 
     def __call__(
         self,
@@ -82,23 +90,27 @@ async def run_tool_loop(
     limit of the task, or a conversation too long for the model, ends the episode.
 
     If the environment's tools have changed, they are read again before the next reply. If it has a
-    `user`, the user receives a reply without calls first. If the user answers, the turn continues,
-    and the reply does not count as one of the turn's steps.
+    `user`, the user opens the conversation of a task that has no message of a user, and receives a
+    reply without calls first. If the user answers, the turn continues, and the reply does not count
+    as one of the turn's steps.
 
     `steps` is filled during the run, so that the caller has them when an EndpointError or
     ToolEnvironmentError is raised.
     """
+    opening = None
+    if environment.user is not None:
+        task, opening = await _open_conversation(task, environment.user)
     try:
         environment_tools = await environment.tools()
         task = await apply_opening(task, environment)
-    except Exception as error:
+    except BaseException as error:
         mark_stage(error, "environment")
         raise
     conversation = _Conversation(
         task, tool_format, environment_tools, [] if steps is None else steps
     )
     conversation.max_parallel = environment.max_parallel_calls
-    conversation.user = environment.user
+    conversation.user, conversation.opening = environment.user, opening
     settings = merge_sampling(sampling, task.sampling)
     ending: Ending = "answered"
     for index in range(len(task.turns)):
@@ -109,7 +121,7 @@ async def run_tool_loop(
     last = conversation.steps[-1] if conversation.steps else None
     try:
         state = await read_final_state(environment)
-    except Exception as error:
+    except BaseException as error:
         mark_stage(error, "environment")
         raise
     return Trajectory(
@@ -151,6 +163,7 @@ class _Conversation:
         self.calls_left = task.limits.calls
         self.max_parallel = 1
         self.user: SimulatedUser | None = None
+        self.opening: Ruling | None = None
 
     def begin_turn(self, index: int) -> None:
         """Begin a turn: add its messages and its tools."""
@@ -166,12 +179,12 @@ class _Conversation:
             self.offered_tools += appeared
         self.history += self.new_messages
 
-    async def ask_user(self, text: str) -> bool:
+    async def ask_user(self, user: SimulatedUser, text: str) -> bool:
         """Give the last reply to the user; return whether the user answered, and add the answer."""
-        if self.user is None or not text.strip():
+        if not text.strip():
             return False
         with _IN_USER:
-            ruling, message = await self.user.answer(self.task, self.turn, self.steps, text)
+            ruling, message = await user.answer(self.task, self.turn, self.steps, text)
         self.steps[-1] = replace(self.steps[-1], ruling=ruling)
         if message is None:
             return False
@@ -221,20 +234,14 @@ async def _run_turn(
         )
         reply = await model(request)
         parsed = conversation.tool_format.parse_reply(reply, conversation.tools)
-        calls = parsed.calls
+        reply, calls = parsed.reply or reply, parsed.calls
         allowed = calls if conversation.calls_left is None else calls[: conversation.calls_left]
         results: tuple[Result, ...] = ()
+        durations: tuple[float, ...] = ()
         if allowed:
-            try:
-                if conversation.max_parallel > 1 and len(allowed) > 1:
-                    results = await execute_parallel(
-                        environment, allowed, conversation.max_parallel
-                    )
-                else:
-                    results = tuple([await environment.call(call) for call in allowed])
-            except Exception as error:
-                mark_stage(error, "environment")
-                raise
+            results, durations = await execute_calls(
+                environment, allowed, conversation.max_parallel
+            )
         conversation.steps.append(
             Step(
                 reply=reply,
@@ -242,22 +249,67 @@ async def _run_turn(
                 new_messages=conversation.new_messages,
                 calls=calls,
                 results=results,
+                call_durations_s=durations,
                 fault=parsed.fault,
+                opening=conversation.opening,
             )
         )
-        conversation.new_messages = ()
+        conversation.new_messages, conversation.opening = (), None
         if len(allowed) < len(calls):
             return "calls"
         if conversation.calls_left is not None:
             conversation.calls_left -= len(allowed)
-        conversation.history += conversation.tool_format.render_results(reply, calls, results)
+        conversation.history += render_reply(conversation.tool_format, reply, calls, results)
         if conversation.task.limits.single_reply:
             return ENDING_BY_STOP[reply.stop]
         if calls:
             steps_left -= 1
-        elif reply.stop != "stop" or not await conversation.ask_user(reply.text):
+        elif (
+            reply.stop != "stop"
+            or conversation.user is None
+            or not await conversation.ask_user(conversation.user, reply.text)
+        ):
             return ENDING_BY_STOP[reply.stop]
     return "steps"
+
+
+def render_reply(
+    tool_format: ToolFormat, reply: Reply, calls: tuple[Call, ...], results: tuple[Result, ...]
+) -> tuple[Message, ...]:
+    """Return the reply and its results as messages, with what the endpoint wants back."""
+    messages = tool_format.render_results(reply, calls, results)
+    return attach_provider_state(messages, reply.provider_state)
+
+
+def attach_provider_state(
+    messages: tuple[Message, ...], state: ProviderState | None
+) -> tuple[Message, ...]:
+    """Return the messages with the state on the assistant's."""
+    if state is None:
+        return messages
+    return tuple(
+        replace(each, provider_state=state) if each.role == "assistant" else each
+        for each in messages
+    )
+
+
+async def _open_conversation(task: Task, user: SimulatedUser) -> tuple[Task, Ruling | None]:
+    """Return the task with the user's first message, where it has none, and how that was said."""
+    if has_user_message(task):
+        return task, None
+    with _IN_USER:
+        opening = await user.open_conversation(task)
+    if opening is None:
+        return task, None
+    first = task.turns[0] if task.turns else Turn()
+    said = Message(role="user", parts=(Text(opening.reply),))
+    turn = replace(first, messages=(*first.messages, said))
+    return replace(task, turns=(turn, *task.turns[1:])), opening
+
+
+def has_user_message(task: Task) -> bool:
+    """Return whether the first turn of a task has a message of a user."""
+    return bool(task.turns) and any(each.role == "user" for each in task.turns[0].messages)
 
 
 async def apply_opening(task: Task, environment: Environment) -> Task:
@@ -273,21 +325,42 @@ def replace_first_turn(task: Task, messages: tuple[Message, ...]) -> Task:
     return replace(task, turns=(replace(task.turns[0], messages=messages), *task.turns[1:]))
 
 
-async def execute_parallel(
+async def execute_calls(
     environment: Environment, calls: tuple[Call, ...], limit: int
-) -> tuple[Result, ...]:
-    """Execute calls at the same time, at most `limit` of them, started in their order.
+) -> tuple[tuple[Result, ...], tuple[float, ...]]:
+    """Execute the calls of one reply; return their results, and their durations in seconds.
 
-    Results are in the order of the calls. When one call raises, or the caller is cancelled, the
-    other calls are cancelled too, because the environment is being closed.
+    With a `limit` above 1 calls are executed at the same time, at most `limit` of them, started in
+    their order. Results are in the order of the calls. When one call raises, or the caller is
+    cancelled, the other calls are cancelled too, because the environment is being closed. Durations
+    are whole milliseconds; there are none where every call took less than half of one.
     """
-    semaphore = asyncio.Semaphore(limit)
+    try:
+        if limit > 1 and len(calls) > 1:
+            semaphore = asyncio.Semaphore(limit)
+            done = [
+                *await gather_all(_execute_timed(environment, call, semaphore) for call in calls)
+            ]
+        else:
+            done = []
+            for call in calls:  # a coroutine for each would cost as much as many a tool
+                started_s = perf_counter()
+                result = await environment.call(call)
+                done.append((result, round(perf_counter() - started_s, 3)))
+    except BaseException as error:
+        mark_stage(error, "environment")
+        raise
+    results, durations = zip(*done, strict=True) if done else ((), ())
+    return results, durations if any(durations) else ()
 
-    async def execute_one(call: Call) -> Result:
-        async with semaphore:
-            return await environment.call(call)
 
-    return await gather_all(map(execute_one, calls))
+async def _execute_timed(
+    environment: Environment, call: Call, semaphore: asyncio.Semaphore
+) -> tuple[Result, float]:
+    async with semaphore:
+        started_s = perf_counter()
+        result = await environment.call(call)
+        return result, round(perf_counter() - started_s, 3)
 
 
 async def gather_all(coroutines: Iterable[Coroutine[Any, Any, T]]) -> tuple[T, ...]:
@@ -305,21 +378,34 @@ async def gather_all(coroutines: Iterable[Coroutine[Any, Any, T]]) -> tuple[T, .
 
 
 def merge_sampling(base: Sampling, override: Sampling) -> Sampling:
-    """Return the base settings, replaced by those that `override` sets."""
+    """Return the base settings, replaced by those that `override` sets; of `extra`, field by field.
+
+    A field of `extra` that `override` sets to None is left out.
+    """
     if override == _UNSET_SAMPLING:
         return base
     settings = msgspec.structs.asdict(override)
     overrides = {name: value for name, value in settings.items() if value not in (None, {})}
+    if base.extra and override.extra:
+        joined = base.extra | override.extra
+        overrides["extra"] = {name: value for name, value in joined.items() if value is not None}
     return msgspec.structs.replace(base, **overrides)
 
 
 def total_usage(steps: list[Step]) -> Usage:
     """Return the sum of the tokens of all replies."""
-    n_input = n_output = n_reasoning = n_cached = 0
+    n_input = n_output = n_reasoning = n_cached = n_written = 0
     for step in steps:
         used = step.reply.usage
         n_input += used.input
         n_output += used.output
         n_reasoning += used.reasoning
         n_cached += used.cached
-    return Usage(input=n_input, output=n_output, reasoning=n_reasoning, cached=n_cached)
+        n_written += used.cache_written
+    return Usage(
+        input=n_input,
+        output=n_output,
+        reasoning=n_reasoning,
+        cached=n_cached,
+        cache_written=n_written,
+    )

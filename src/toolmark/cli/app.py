@@ -9,13 +9,14 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from toolmark import __version__
 from toolmark.cli import (
     author_command,
+    check_command,
     consoles,
     exit_codes,
     import_export_commands,
     judge_command,
+    new_commands,
     perturb_commands,
     preparation_commands,
     replay_command,
@@ -33,6 +34,7 @@ from toolmark.cli.wrong_command_lines import (
 )
 from toolmark.core import user_modules
 from toolmark.core.errors import DataError, ToolmarkError, UsageError
+from toolmark.core.version import TOOLMARK_VERSION
 
 app = typer.Typer(
     name="toolmark",
@@ -68,12 +70,19 @@ app.command(
 
 `toolmark run m3 -m openai/gpt-5 -T truths=GT.json -T images=DIR -T servers=mcp.json`
 
+`toolmark run my_suites.py:support -m MODEL --fail-under 85% --junit junit.xml`
+
+`toolmark run my_suites.py:support -m MODEL --cache replies --replay-only --fail-under 85%`
+
 {options.ENVIRONMENT_HELP}
 """
 )(run_command.run)
 app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")(
     preparation_commands.list_suites
 )
+app.command(
+    epilog="Examples: `toolmark check rows.jsonl --show 2`, `toolmark check my_suites.py:calendar`"
+)(check_command.check)
 app.command(
     epilog="Examples: `toolmark doctor -m http://localhost:8000/v1#my-model`, "
     "`toolmark doctor --servers mcp.json`"
@@ -82,29 +91,35 @@ app.command(
     epilog="Examples: `toolmark make funcbench -T core=10 -T depth=5 -T graphs=20 --seed 7 "
     "-o DIR`, `toolmark make mfcl-vision -T items=25 --seed 7 -o DIR`"
 )(preparation_commands.make)
-app.command(epilog="Examples: `toolmark fetch bfcl`, `toolmark fetch m3-servers`")(
+app.command(epilog="Examples: `toolmark fetch bfcl`, `toolmark fetch mcp-servers`")(
     preparation_commands.fetch
 )
-app.command(epilog="Example: `toolmark score runs/funcbench-baseline-planner-native-1a2b3c4d-1`")(
-    stored_run_commands.score
-)
-app.command(epilog="Example: `toolmark report runs/A runs/B -o page.html`")(
-    stored_run_commands.report
-)
-app.command(epilog="Example: `toolmark compare runs/old runs/new`")(stored_run_commands.compare)
+app.command(
+    epilog="Examples: `toolmark score runs/funcbench-baseline-planner-native-1a2b3c4d-1`, "
+    "`toolmark score runs/A --fail-under-low 80%`"
+)(stored_run_commands.score)
+app.command(
+    epilog="Examples: `toolmark report runs/A runs/B -o page.html`, "
+    "`toolmark report runs/A --junit junit.xml --markdown summary.md`"
+)(stored_run_commands.report)
+app.command(
+    epilog="Examples: `toolmark compare runs/old runs/new`, "
+    "`toolmark compare runs/old runs/new --fail-if worse,undecided --margin 5%`"
+)(stored_run_commands.compare)
 app.command(epilog="Example: `toolmark show runs/A live_simple_3-2-0`")(stored_run_commands.show)
-app.command(epilog="Examples: `toolmark review RUN`, `toolmark review --blind RUN_A RUN_B`")(
-    review_commands.review
-)
+app.command(
+    epilog="Examples: `toolmark review RUN`, `toolmark review --blind RUN_A RUN_B`, "
+    "`toolmark review rows.jsonl`, `toolmark review RUN --labels`"
+)(review_commands.review)
 app.command(epilog="Example: `toolmark calibrate runs/A/pairs.jsonl -o calibration.html`")(
     review_commands.calibrate
 )
 app.command(epilog="Example: `toolmark judge runs/A -j openai/gpt-5-mini -j URL#B -j URL#C`")(
     judge_command.judge
 )
-app.command(epilog="Example: `toolmark author m3 -m MODEL --judge MODEL -T truths=T.json -o DIR`")(
-    author_command.author
-)
+app.command(
+    epilog="Example: `toolmark author m3 -m MODEL --judge-model MODEL -T truths=T.json -o DIR`"
+)(author_command.author)
 app.command(
     epilog="""Examples:
 
@@ -124,15 +139,23 @@ app.command(epilog="Example: `toolmark serve funcbench -T core=10 -T depth=5 --s
 
 app.command(
     "import",
-    epilog="Examples: `toolmark import bfcl RESULT_DIR`, "
-    "`toolmark import m3 RESULTS.json --truths GT.json`",
+    epilog="""Examples:
+
+`toolmark import bfcl RESULT_DIR`
+
+`toolmark import m3 RESULTS.json --truths GT.json`
+
+`toolmark import traces spans.jsonl log.jsonl -o rows.jsonl --per-tool 50 --redact-emails`
+""",
 )(import_export_commands.import_files)
 app.command(
     "export",
-    epilog="Examples: `toolmark export bfcl RUN -o DIR`, `toolmark export m3 RUN -o FILE.json`",
+    epilog="Examples: `toolmark export bfcl RUN -o DIR`, `toolmark export m3 RUN -o FILE.json`, "
+    "`toolmark export traces RUN -o spans.jsonl`",
 )(import_export_commands.export_files)
 app.command(epilog="Example: `toolmark replay runs/A --servers mcp.json`")(replay_command.replay)
 app.add_typer(perturb_commands.app, name="perturb")
+app.add_typer(new_commands.app, name="new")
 
 
 @app.command(epilog="Example: `toolmark demo`")
@@ -147,7 +170,7 @@ def demo(
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        out.print(f"toolmark {__version__}", highlight=False)
+        out.print(f"toolmark {TOOLMARK_VERSION}", highlight=False)
         raise typer.Exit
 
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from toolmark import __version__
 from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
-from toolmark.cli.judge_command import ShowPictures, open_model
+from toolmark.cli.judge_command import ShowPictures
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError
-from toolmark.core.number_format import format_count
+from toolmark.core.number_format import format_count, pluralize
+from toolmark.core.version import TOOLMARK_VERSION
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
     TIMEOUT_S,
 )
-from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.reports.table_format import visible_text
 
 if TYPE_CHECKING:
     from toolmark.core.records import Task
@@ -34,7 +34,13 @@ out = consoles.stdout_console()
 err = consoles.stderr_console()
 
 Judge = Annotated[
-    str, options.option("-j", "--judge", metavar="MODEL", help="Accepts, turns down, condenses.")
+    str,
+    options.option(
+        "-j",
+        "--judge-model",
+        metavar="MODEL",
+        help="Model that accepts, rejects and condenses the items.",
+    ),
 ]
 Output = Annotated[
     Path, options.option("-o", "--output", metavar="DIR", help="New, or to be continued.")
@@ -80,7 +86,7 @@ def author(
     with mcp_sandbox.use_setting(sandbox.value), mcp_sandbox.hide_paths(output):
         plan = Plan(
             suite=loaded.name,
-            # what is stored is condensed: it is no run of the model alone
+            # what is stored is condensed: it is not a run of the model alone
             model=f"{secrets.mask_model_spec(model)} with {secrets.mask_model_spec(judge)}",
             tool_format=next(iter(loaded.tool_formats)),
             parameters=dict(loaded.parameters),
@@ -134,7 +140,7 @@ def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
         seed=suite.provenance.seed,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         hashes=dict(suite.provenance.hashes),
-        versions={"toolmark": __version__},
+        versions={"toolmark": TOOLMARK_VERSION},
     )
 
 
@@ -160,9 +166,10 @@ async def _make_references(
     from toolmark.runs import run_preparation
     from toolmark.runs.run_store import RunWriter
     from toolmark.studio import m3_authoring
+    from toolmark.suites import judge_models
 
     async with AsyncExitStack() as stack:
-        model, judge = [await open_model(stack, name, settings) for name in names]
+        model, judge = [await judge_models.open_model(stack, name, settings) for name in names]
         run_preparation.check_runnable(suite, plan)
         _prepare_folder(path, plan, suite)
         writer = stack.enter_context(RunWriter(path))

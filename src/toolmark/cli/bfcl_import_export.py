@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from toolmark import __version__
 from toolmark.cli import command_options as options
 from toolmark.cli import console_output, consoles, exit_codes
 from toolmark.core.errors import DataError, UsageError, suggest_names
@@ -16,9 +15,10 @@ from toolmark.core.failure import Failure
 from toolmark.core.files import file_sha256
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Attempt, Task, Trajectory
+from toolmark.core.version import TOOLMARK_VERSION
 from toolmark.formats.native_format import NativeFormat
 from toolmark.formats.prompt_format import DEFAULT_NAME
-from toolmark.official_bfcl import official_data, prompt_formats
+from toolmark.official_bfcl import official_data, official_models, prompt_formats
 from toolmark.reports.table_format import visible_text
 from toolmark.runs import run_finalization, run_folders
 from toolmark.runs.episode_records import BUFFER_BYTES, EpisodeRecords
@@ -29,13 +29,12 @@ from toolmark.studio.bfcl_interchange import (
     handler_replies,
     leaderboard_files,
     official_handlers,
-    official_models,
     result_export,
     result_files,
     result_rows,
 )
 from toolmark.studio.bfcl_interchange.result_files import ModelFiles, ResultRows
-from toolmark.suites import suite_registry
+from toolmark.suites import run_scorers, suite_registry
 from toolmark.suites.bfcl.leaderboard import UNSCORED
 
 BENCHMARKS = ("bfcl",)
@@ -129,7 +128,7 @@ def create_scored_run(source: ModelFiles, log_dir: Path, *, lenient: bool) -> Im
                 **suite.provenance.hashes,
                 **{file.name: file_sha256(file) for file in rows.file_of_category.values()},
             },
-            versions={"toolmark": __version__},
+            versions={"toolmark": TOOLMARK_VERSION},
         )
     finally:
         episodes.close()
@@ -184,8 +183,13 @@ def write_official_files(run: Run, output: Path, name: str) -> leaderboard_files
     """Write one run's result and score files, and return its row of the leaderboard."""
     if run.info.plan.suite != "bfcl":
         raise UsageError(f"{run.path}: a run of {run.info.plan.suite!r}, not of bfcl")
+    if run.info.plan.parameters.get("loop") == "lenient":
+        raise UsageError(
+            f"{run.path}: played in the lenient loop, of which official files say nothing; next: "
+            "run it with -T loop=official"
+        )
     if not (run.path / "scores.jsonl").exists():
-        run_finalization.rescore_run(run, suite_registry.load_scorer("bfcl"))
+        run_finalization.rescore_run(run, run_scorers.scorer_for_run(run))
     official_model = official_models.read_models(official_data.fetch_wheel()).get(name)
     shape = _call_shape(run, name, official_model)
     mangled = official_model is None or official_model.underscores_for_dots
@@ -203,7 +207,12 @@ def write_official_files(run: Run, output: Path, name: str) -> leaderboard_files
             usage.add_trajectory(trajectory)
         score = judged.get(task.id)
         entry = result_export.make_episode_rows(
-            task, trajectory, score, underscores_for_dots=mangled, argument_shape=shape
+            task,
+            trajectory,
+            score,
+            model=name,
+            underscores_for_dots=mangled,
+            argument_shape=shape,
         )
         rows.setdefault(entry.category, []).append(entry)
     # all places first: nothing is written where one of them is refused
@@ -243,7 +252,7 @@ def _write_category(
 
 
 def _uses_structured_calls(run: Run) -> bool:
-    return prompt_formats.variant_of_format(run.info.plan.tool_format) is None
+    return run.info.plan.tool_format == NativeFormat.name
 
 
 def _call_shape(

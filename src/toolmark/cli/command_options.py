@@ -1,4 +1,4 @@
-"""The flags of the commands. Every flag has an environment twin, TOOLMARK_ and its name."""
+"""The flags of the commands. Every flag can be set by an environment variable too."""
 
 from __future__ import annotations
 
@@ -48,28 +48,30 @@ class AudioEncoding(StrEnum):
 
 
 def option(*names: str, **settings: Any) -> Any:
-    """Return an option whose environment twin is TOOLMARK_ and its long name.
+    """Return an option that the variable TOOLMARK_ and its long name sets too.
 
     The help says once, at its end, that every flag has one: next to each flag it is cut off.
     """
-    variable = names[-1].lstrip("-").replace("-", "_").upper()
+    variable = names[-1].partition("/")[0].lstrip("-").replace("-", "_").upper()
     return typer.Option(*names, envvar=f"TOOLMARK_{variable}", show_envvar=False, **settings)
 
 
 ENVIRONMENT_HELP = (
-    "Every flag has an environment twin: `TOOLMARK_MAX_RETRIES=0` stands for `--max-retries 0`."
+    "Every flag can be set by an environment variable: `TOOLMARK_MAX_RETRIES=0` sets "
+    "`--max-retries 0`."
 )
 
 
 MODEL_HELP = (
     f"PROVIDER/NAME ({', '.join(providers())}), http://HOST:PORT/v1#NAME, baseline/NAME, "
-    "control/NAME, module:attribute."
+    "control/NAME, module:attribute, WIRE/NAME of an installed package."
 )
 
 SuiteName: TypeAlias = Annotated[
     str,
     typer.Argument(
-        help=f"{', '.join(SUITES)}, or FILE.py:NAME or module:NAME of your suite.",
+        help=f"{', '.join(SUITES)}, rows.jsonl, FILE.py:NAME or module:NAME of your suite, or the "
+        "name of an installed package's.",
         metavar="SUITE",
     ),
 ]
@@ -82,8 +84,28 @@ Parameters: TypeAlias = Annotated[
         help="A suite parameter; see `toolmark list SUITE`. May be repeated.",
     ),
 ]
+AskAs: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--as",
+        help="Ask and read as the official harness does for this entry of its list (bfcl).",
+        metavar="NAME",
+    ),
+]
 Seed: TypeAlias = Annotated[int | None, option("--seed", help="Seed of generated tasks.", min=0)]
 ModelName: TypeAlias = Annotated[str, option("-m", "--model", metavar="MODEL", help=MODEL_HELP)]
+UserModelName: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--user-model",
+        metavar="MODEL",
+        help="Speaks for the simulated user of a suite that has one; scripted asks no model.",
+    ),
+]
+JudgeModelName: TypeAlias = Annotated[
+    str | None,
+    option("-j", "--judge-model", metavar="MODEL", help="Scores a suite that asks a judge."),
+]
 BaseUrl: TypeAlias = Annotated[
     str | None, option("--base-url", metavar="URL", help="Where the endpoint is.")
 ]
@@ -109,12 +131,26 @@ AsJson: TypeAlias = Annotated[
 UserSuite: TypeAlias = Annotated[
     str | None,
     option(
-        "--suite", metavar="FILE.py:NAME", help="Your own suite (or module:NAME), for a run of it."
+        "--suite",
+        metavar="FILE.py:NAME",
+        help="Your own suite, module:NAME or an installed name, for a run of it.",
     ),
 ]
 ToolFormatName: TypeAlias = Annotated[
     str | None,
-    option("--tool-format", help="How tools are shown and calls read: native or prompt."),
+    option(
+        "--tool-format",
+        help="How tools are shown and calls read: native, prompt, a call syntax such as hermes, or "
+        "an installed package's.",
+    ),
+]
+AgentName: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--agent",
+        metavar="NAME",
+        help="Plays the episodes: FILE.py:NAME of an Agent, or an installed package's.",
+    ),
 ]
 Limit: TypeAlias = Annotated[int | None, option("--limit", help="Only the first N tasks.", min=1)]
 Ids: TypeAlias = Annotated[
@@ -150,15 +186,37 @@ Retries: TypeAlias = Annotated[
     int, option("--max-retries", help="Retries per request; 0 for none.", min=0)
 ]
 SandboxMode: TypeAlias = Annotated[
-    Sandbox, option("--sandbox", help="Of MCP servers; off where all is trusted with this machine.")
+    Sandbox,
+    option(
+        "--sandbox", help="Sandbox of MCP servers; off only where you trust every model and server."
+    ),
 ]
 AudioFormat: TypeAlias = Annotated[
     AudioEncoding, option("--audio-format", help="How an endpoint gets sound.")
+]
+WireChoice: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--wire",
+        metavar="WIRE",
+        help="How the endpoint is asked: chat, responses, anthropic, gemini. Default: the "
+        "provider's own, chat at any other address.",
+    ),
+]
+Stream: TypeAlias = Annotated[
+    bool,
+    option("--stream", help="Let the endpoint stream its replies; times to the first token."),
 ]
 LogDir: TypeAlias = Annotated[Path, option("--log-dir", help="Parent of run folders.")]
 CacheDir: TypeAlias = Annotated[
     Path | None,
     option("--cache", metavar="DIR", help="Store replies in this folder and ask nothing twice."),
+]
+ReplayOnly: TypeAlias = Annotated[
+    bool,
+    option(
+        "--replay-only", help="Take every reply from --cache; no model is asked, no key needed."
+    ),
 ]
 Fresh: TypeAlias = Annotated[
     bool, option("--fresh", help="Start anew even where a run could be continued.")
@@ -167,7 +225,44 @@ Continue: TypeAlias = Annotated[
     bool, option("--continue", help="Go on with the newest run also after edits of your code.")
 ]
 FailUnder: TypeAlias = Annotated[
-    float | None, option("--fail-under", help="Exit 1 if the score is below.", min=0.0, max=1.0)
+    str | None,
+    option(
+        "--fail-under",
+        metavar="SHARE",
+        help="Exit 1 if the score is below: 0.85 or 85%. No score fails.",
+    ),
+]
+FailUnderLow: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--fail-under-low",
+        metavar="SHARE",
+        help="Exit 1 if the lower end of the score's 95 % interval is below.",
+    ),
+]
+JunitFile: TypeAlias = Annotated[
+    Path | None,
+    option("--junit", metavar="FILE", help="Write JUnit XML: one test case for each episode."),
+]
+MarkdownFile: TypeAlias = Annotated[
+    Path | None,
+    option("--markdown", metavar="FILE", help="Add a summary in Markdown to the end of a file."),
+]
+FailIf: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--fail-if",
+        metavar="LIST",
+        help="Exit 1 if B is worse, changed or undecided: one of them, or several with commas.",
+    ),
+]
+Margin: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--margin",
+        metavar="SHARE",
+        help="The largest difference that does not matter, for undecided. Default: 0.02 (2 points)",
+    ),
 ]
 DryRun: TypeAlias = Annotated[
     bool, option("--dry-run", help="Show what would be asked; ask nothing.")
@@ -181,31 +276,51 @@ TaskFolder: TypeAlias = Annotated[
 
 
 def load_suite(
-    name: str, assignments: list[str] | None, seed: int | None, tasks: Path | None = None
+    name: str,
+    assignments: list[str] | None,
+    seed: int | None,
+    tasks: Path | None = None,
+    ask_as: str | None = None,
+    *,
+    with_notes: bool = True,
 ) -> Suite:
-    """Load a suite with the words of -T and --seed; of a made set, as it was made."""
+    """Load a suite with the words of -T, --seed and --as; of a made set, as it was made.
+
+    With `with_notes`, what a user should know of its data is printed.
+    """
     from toolmark import api
     from toolmark.suites import exported_sets
 
+    values = parse_parameters(name, assignments)
+    if ask_as is not None and values.setdefault("ask_as", ask_as) != ask_as:
+        raise UsageError(f"two entries: --as {ask_as} and -T ask_as={values['ask_as']}")
+    if seed is not None and values.setdefault("seed", seed) != seed:
+        raise UsageError(f"two seeds: --seed {seed} and -T seed={values['seed']}")
+    with consoles.divert_stdout():
+        loaded = exported_sets.adopt_exported_set(api.load(name, **values), tasks or "")
+    for note in data_notes(loaded, tasks) if with_notes else ():
+        err.print(visible_text(note), markup=False, highlight=False, soft_wrap=True)
+    return loaded
+
+
+def data_notes(loaded: Suite, tasks: Path | str | None) -> tuple[str, ...]:
+    """Return what a user should know of the data of a suite; of a set that is asked, nothing."""
+    return () if tasks else tuple(f"{loaded.name}: {note}" for note in loaded.provenance.notes)
+
+
+def parse_parameters(suite: str, assignments: list[str] | None) -> dict[str, Any]:
+    """Return the words of -T by parameter. Raises UsageError for other words."""
     values: dict[str, Any] = {}
     for assignment in assignments or ():
         key, equals, value = assignment.partition("=")
         if not equals:
             raise UsageError(
-                f"-T {assignment}: expected NAME=VALUE; `toolmark list {name}` shows them"
+                f"-T {assignment}: expected NAME=VALUE; `toolmark list {suite}` shows them"
             )
         if key.strip() in values:
             raise UsageError(f"-T {key.strip()} is given twice; separate values by commas")
         values[key.strip()] = value.strip()
-    if seed is not None and values.setdefault("seed", seed) != seed:
-        raise UsageError(f"two seeds: --seed {seed} and -T seed={values['seed']}")
-    loaded = exported_sets.adopt_exported_set(api.load(name, **values), tasks or "")
-    # notes are of data that a set does not ask
-    for note in () if tasks else loaded.provenance.notes:
-        err.print(
-            visible_text(f"{loaded.name}: {note}"), markup=False, highlight=False, soft_wrap=True
-        )
-    return loaded
+    return values
 
 
 def split_list(text: str | None) -> tuple[str, ...]:
@@ -222,6 +337,7 @@ def connection_settings(
     max_retries: int,
     timeout: float,
     cache: Path | None,
+    replay_only: bool = False,
 ) -> dict[str, Any]:
     """Return how these models are asked, as `resolve` takes it.
 
@@ -242,6 +358,7 @@ def connection_settings(
         "max_retries": max_retries,
         "timeout_s": timeout,
         "cache": cache,
+        "replay_only": replay_only,
     }
 
 

@@ -16,13 +16,12 @@ from toolmark.cli import consoles, failure_advice
 from toolmark.core import number_format
 from toolmark.core.failure import Failure, group_failures
 from toolmark.core.records import Attempt, Check, Estimate, Score
-from toolmark.reports import run_names, table_format, usage_text
+from toolmark.reports import run_names, usage_text
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite_parameters import ParameterField
 from toolmark.statistics import interval_limits
-from toolmark.suites.multinet import multinet_families
-from toolmark.suites.suite_registry import baseline_names, tool_format_note
+from toolmark.suites.suite_registry import SUITES, baseline_names, tool_format_note
 
 MAX_TEXT_CHARS = 2_000  # characters of one text that `show` prints
 NOT_RUN = "not run"
@@ -33,10 +32,10 @@ MAX_FURTHER_MESSAGES = 2  # further ones of one cause of not being run
 AGENT_DESCRIPTIONS = {
     "baselines": "baseline/planner, baseline/eager, baseline/lexical, "
     "baseline/listener, baseline/ocr-search, baseline/blind: agents that need no key",
-    "baselines of MultiNet": ", ".join(
-        f"baseline/{name}" for name in multinet_families.FAMILIES_BY_BASELINE
+    "baselines of a suite": ", ".join(
+        dict.fromkeys(f"baseline/{name}" for entry in SUITES.values() for name in entry.baselines)
     )
-    + ": answers that need no picture; `toolmark list SUITE` names those of a suite",
+    + "; `toolmark list SUITE` names those of a suite",
     "controls": "control/null, control/always-call, control/dead for any suite; control/oracle, "
     "control/faulty?class=... where a suite has them",
     "tool formats": "--tool-format native (tool calling by the endpoint) or prompt (calls as text)",
@@ -74,12 +73,12 @@ def _sample_size_text(fields: Mapping[str, Any]) -> str:
     """Say how many of what a number rests on, and of how many items and groups where known."""
     n, unit = number_format.format_count(fields["n"]), fields.get("unit", "")
     of = (
-        f" in {table_format.pluralize(fields['n_groups'], 'group')}"
+        f" in {number_format.pluralize(fields['n_groups'], 'group')}"
         if fields.get("n_groups")
         else ""
     )
     if fields.get("n_items"):
-        return f"{n} {unit or 'answers'}, {table_format.pluralize(fields['n_items'], 'item')}{of}"
+        return f"{n} {unit or 'answers'}, {number_format.pluralize(fields['n_items'], 'item')}{of}"
     return f"{n} {unit or 'answers'}{of}" if of else f"n={n} {unit}".strip()
 
 
@@ -99,6 +98,13 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    for rule, fields in found.get("other_rules", {}).items():
+        name, size = _label_and_size(fields)
+        console.print(
+            f"  {escape(f'{name}, {rule} rule')} {escape(format_estimate(fields))}  {escape(size)}",
+            highlight=False,
+            soft_wrap=True,
+        )
     if caution := found.get("caution"):
         console.print(f"  {visible_text(caution)}", markup=False, highlight=False, soft_wrap=True)
     if sample_note := run_names.sample_label(found.get("sample")):
@@ -116,7 +122,7 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
         )
     missing = len(found["parts"]) - len(parts)
     if missing and found["n_run"]:
-        hidden_note = f"  {table_format.pluralize(missing, 'part')} without a result not shown"
+        hidden_note = f"  {number_format.pluralize(missing, 'part')} without a result not shown"
         console.print(hidden_note, style="dim", highlight=False)
     if any(number_format.lacks_interval(_to_estimate(part)) for part in parts):
         console.print(
@@ -132,8 +138,9 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
 def _episode_counts_text(found: Mapping[str, Any]) -> str:
     """Say on how many episodes the headline rests, and of how many, where that is not all."""
     n, n_run = found["score"]["n"], found["n_run"]
-    label = found["score"].get("title")  # of a suite whose headline names what it rests on
-    if label and 0 < n < n_run:
+    # what a headline with a name of its own rests on are answers, whatever its unit is called
+    names_answers = found["score"].get("title") or not found["score"].get("unit")
+    if names_answers and 0 < n < n_run:
         n_shown, n_all = number_format.format_count(n), number_format.format_count(n_run)
         return f"{n_shown} of all {n_all} answers"
     return _sample_size_text({**found["score"], "n": n_run})
@@ -168,11 +175,10 @@ def print_suites(console: Console, found: Mapping[str, tuple[str, str]]) -> None
     for name, about in AGENT_DESCRIPTIONS.items():
         table.add_row(f"[dim]{name}[/]", escape(about))
     console.print(table, highlight=False)
-    console.print("next: toolmark list SUITE shows its parameters", highlight=False)
 
 
 def print_baselines(console: Console, suite: str) -> None:
-    """Print who plays one of MultiNet's suites without a key."""
+    """Print who plays a suite without a key, where it has baselines of its own."""
     if available := baseline_names(suite):
         listed = ", ".join(f"baseline/{name}" for name in available)
         controls = ", ".join(
@@ -264,7 +270,7 @@ def not_run_reason(found: Mapping[str, Any]) -> str:
     if not found["n_not_run"]:
         return ""
     n_not_run = number_format.format_count(found["n_not_run"])
-    planned = table_format.pluralize(found["n_planned"], "episode")
+    planned = number_format.pluralize(found["n_planned"], "episode")
     return f"{n_not_run} of {planned} not run"
 
 
@@ -293,9 +299,9 @@ def _print_failure_groups(
 ) -> None:
     """Print how many failed for each cause, and what some of them say."""
     for n, (first, *more) in groups:
-        others = table_format.pluralize(len(more) - MAX_FURTHER_MESSAGES, "other message")
+        others = number_format.pluralize(len(more) - MAX_FURTHER_MESSAGES, "other message")
         for line_ in (
-            f"  {what}, {table_format.pluralize(n, 'episode')}: {shorten_text(first.summary)}",
+            f"  {what}, {number_format.pluralize(n, 'episode')}: {shorten_text(first.summary)}",
             *(f"    also: {shorten_text(each.first_line)}" for each in more[:MAX_FURTHER_MESSAGES]),
             *([f"    also: {others}"] if len(more) > MAX_FURTHER_MESSAGES else []),
         ):
@@ -307,12 +313,12 @@ def print_reasons(
 ) -> None:
     """Print the first reasons with their counts, and how many are not shown."""
     lines = [
-        f"{table_format.pluralize(n, unit)}: {shorten_text(reason)}"
+        f"{number_format.pluralize(n, unit)}: {shorten_text(reason)}"
         for reason, n in reasons[:MAX_REASONS]
     ]
     if others_left := reasons[MAX_REASONS:]:
-        others = table_format.pluralize(len(others_left), "other reason")
-        lines.append(f"{table_format.pluralize(sum(n for _, n in others_left), unit)}: {others}")
+        others = number_format.pluralize(len(others_left), "other reason")
+        lines.append(f"{number_format.pluralize(sum(n for _, n in others_left), unit)}: {others}")
     for line_ in lines:
         console.print(f"  {what}, {line_}", markup=False, highlight=False, soft_wrap=True)
 
@@ -339,7 +345,11 @@ def print_failures(console: Console, run: Run, failure_names: Mapping[str, str])
     """Print the commonest primary causes of failure in the headline rule."""
     counts = Counter(filter(None, (_failure_text(score, failure_names) for score in run.scores())))
     for reason, n in counts.most_common(MAX_REASONS):
-        line = f"  {table_format.pluralize(n, 'failure')}: {shorten_text(reason)}"
+        line = f"  {number_format.pluralize(n, 'failure')}: {shorten_text(reason)}"
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    if n_left := counts.total() - sum(n for _, n in counts.most_common(MAX_REASONS)):
+        causes = number_format.pluralize(len(counts) - MAX_REASONS, "other cause")
+        line = f"  {number_format.pluralize(n_left, 'failure')} of {causes}"
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any
 
 from rich.console import Console
@@ -26,6 +30,38 @@ class SafeConsole(Console):
 def stdout_console() -> Console:
     """Return the standard output: `:x:` in a text stays what it is, not the sign it may spell."""
     return SafeConsole(emoji=False)
+
+
+@contextmanager
+def divert_stdout() -> Iterator[None]:
+    """Send what the user's code prints to stderr: stdout is the command's own, as with --json.
+
+    What its child processes print goes there too.
+    """
+    before = sys.stdout
+    before.flush()
+    saved = _exchange_descriptor(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        before.flush()  # the user's code may still write to the object
+        if saved is not None:
+            os.dup2(saved, 1)
+            os.close(saved)
+
+
+def _exchange_descriptor(source: int, target: int) -> int | None:
+    """Make a descriptor write where another does; return the old one, None if either is closed."""
+    with suppress(OSError):
+        saved = os.dup(target)
+        try:
+            os.dup2(source, target)
+        except OSError:
+            os.close(saved)
+            return None
+        return saved
+    return None
 
 
 def print_error(console: Console, exception: Exception) -> None:

@@ -77,7 +77,7 @@ def next_steps() -> list[str]:
         f"{toolmark} run funcbench -m openai/gpt-5 -T core=10 -T depth=5 -T connected=10",
         "# real MCP servers and pictures; the first two commands once",
         user_modules.install_command(SUITES["m3-local"].extra),
-        f"{toolmark} fetch m3-servers",
+        f"{toolmark} fetch mcp-servers",
         f"{toolmark} run m3-local -m {model} -T instances=1",
         "# pictures, and pages to search; the first command once",
         user_modules.install_command(SUITES["mfcl-vision"].extra),

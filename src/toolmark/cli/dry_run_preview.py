@@ -11,14 +11,16 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from toolmark.agents.tool_loop import ToolLoop
+from toolmark.agents.user_wording import write_system_prompt
 from toolmark.cli import console_output, episode_output
 from toolmark.core import json_codec
 from toolmark.core.media import MediaStore
-from toolmark.core.number_format import format_count
+from toolmark.core.number_format import format_count, pluralize
 from toolmark.core.records import Message, Record, Task, Tool
-from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.reports.table_format import visible_text
 from toolmark.runs import run_preparation
 from toolmark.runs.run_plan import Plan
+from toolmark.runs.run_settings import Connection
 from toolmark.runs.suite import Suite
 from toolmark.runs.task_selection import select_tasks, task_file_path
 
@@ -29,6 +31,7 @@ class TaskPreview(Record, frozen=True, kw_only=True):
     - `messages`: what is sent, with its media as files.
     - `unmade_task`: the task itself, where no user message is known before it is made.
     - `failure`: why it cannot be made, "" where it can.
+    - `user_prompt`: what the model of the simulated user reads first, "" without one.
     """
 
     task: str
@@ -37,6 +40,7 @@ class TaskPreview(Record, frozen=True, kw_only=True):
     tools: tuple[Tool, ...]
     unmade_task: Task | None = None
     failure: str = ""
+    user_prompt: str = ""
 
 
 class Preview(Record, frozen=True, kw_only=True):
@@ -45,6 +49,7 @@ class Preview(Record, frozen=True, kw_only=True):
     - `categories`: the number of tasks of each.
     - `work_description`: what has to be made first.
     - `max_requests`: None where the agent decides how often it asks.
+    - `max_user_requests`: those to the model of a simulated user.
     - `missing_parts`: what parts of the environment lack, by their names.
     - `tasks`: the first item, in each way in which it is asked: with tools and without.
     """
@@ -57,22 +62,32 @@ class Preview(Record, frozen=True, kw_only=True):
     max_requests: int | None
     missing_parts: dict[str, str]
     tasks: tuple[TaskPreview, ...]
+    max_user_requests: int = 0
 
 
-def make_preview(loaded: Suite, chosen: dict[str, Any]) -> Preview:
+def make_preview(
+    loaded: Suite, chosen: dict[str, Any], model: str, connection: Connection
+) -> Preview:
     """Return what would be asked: how much of what, what must be made for it, the first in full."""
     selection = {**chosen, "tasks": str(chosen["tasks"])}
-    tool_format = run_preparation.tool_format_of(loaded, selection.pop("tool_format"))
+    format_name = selection.pop("tool_format")
+    loaded = run_preparation.add_installed_parts(loaded, format_name, selection.pop("agent"))
+    loaded = run_preparation.adapt_to_model(loaded, model, format_name, connection)
+    tool_format = run_preparation.tool_format_of(loaded, format_name)
     plan = Plan(suite=loaded.name, model="", tool_format=tool_format, **selection)
     counts: Counter[str] = Counter()
     firsts: dict[bool, Task] = {}  # of the first item: one that offers tools, one that does not
-    max_requests = 0
+    user = loaded.environment.user
+    max_requests = max_user_requests = 0
     for task in select_tasks(loaded, plan, loaded.provenance.seed):
         if task.item == next(iter(firsts.values()), task).item:
             firsts.setdefault(_offers_tools(task), task)
         counts[task.category] += 1
         steps = 1 if task.limits.single_reply else task.limits.steps
         max_requests += plan.repeats * max(1, len(task.turns)) * steps
+        if user is not None:  # replies that the user answers are not counted as steps
+            max_requests += plan.repeats * (user.max_turns - 1)
+            max_user_requests += plan.repeats * user.max_turns
     return Preview(
         suite=loaded.name,
         seed=loaded.provenance.seed,
@@ -83,6 +98,7 @@ def make_preview(loaded: Suite, chosen: dict[str, Any]) -> Preview:
         else loaded.maker.describe_work(select_tasks(loaded, plan, loaded.provenance.seed)),
         # other agents ask as they go
         max_requests=max_requests if isinstance(loaded.defaults.agent, ToolLoop) else None,
+        max_user_requests=max_user_requests,
         missing_parts=dict(
             loaded.environment.missing_parts(select_tasks(loaded, plan, loaded.provenance.seed))
         ),
@@ -106,6 +122,7 @@ def _preview_task(loaded: Suite, plan: Plan, task: Task) -> TaskPreview:
         else loaded.provenance.media
     )
     is_asked = any(message.role == "user" for message in messages)
+    user = loaded.environment.user
     return TaskPreview(
         task=task.id,
         system=tuple(message.text for message in messages if message.role == "system"),
@@ -113,8 +130,9 @@ def _preview_task(loaded: Suite, plan: Plan, task: Task) -> TaskPreview:
             episode_output.message_text(each, media) for each in messages if each.role != "system"
         ),
         tools=tuple(replace(tool, source=None) for tool in tools),
-        unmade_task=None if is_asked else replace(task, turns=(), tools=()),
+        unmade_task=None if is_asked or user else replace(task, turns=(), tools=()),
         failure=loaded.maker.failure(task) if loaded.maker.failure else "",
+        user_prompt="" if user is None else write_system_prompt(user.write_profile(task)),
     )
 
 
@@ -128,6 +146,9 @@ def print_preview(out: Console, preview: Preview) -> None:
         out.print(f"  {preview.work_description}", highlight=False)
     if preview.max_requests is not None:
         out.print(f"  at most {pluralize(preview.max_requests, 'request')}", highlight=False)
+    if preview.max_user_requests:
+        n_requests = pluralize(preview.max_user_requests, "request")
+        out.print(f"  at most {n_requests} to the model of the simulated user", highlight=False)
     console_output.print_missing_parts(out, preview.missing_parts)
     headings = ("The first one", "The same otherwise")
     for heading, task in zip(headings, preview.tasks, strict=False):
@@ -137,7 +158,12 @@ def print_preview(out: Console, preview: Preview) -> None:
 def _print_task(out: Console, task: TaskPreview, heading: str) -> None:
     blocks = [f"The system prompt as sent:\n{text}" for text in task.system]
     why = [f"cannot be made: {task.failure}"] if task.failure else []
-    blocks.append("\n".join([f"{heading}, {task.task}:", *why, *task.messages]))
+    messages = task.messages
+    if task.user_prompt and not messages:
+        messages = ("The model of the simulated user writes the first message.",)
+    blocks.append("\n".join([f"{heading}, {task.task}:", *why, *messages]))
+    if task.user_prompt:
+        blocks.append(f"The model of the simulated user reads:\n{task.user_prompt}")
     if task.tools:
         blocks.append("Its tools:\n" + _format_json(task.tools))
     if task.unmade_task is not None:

@@ -12,8 +12,8 @@ from msgspec import Meta
 
 from toolmark.core.data_files import DataRecord, placeholders, read_table
 from toolmark.core.failure import Failure, Kind, Subject
+from toolmark.core.number_format import pluralize
 from toolmark.models import provider_table
-from toolmark.reports.table_format import pluralize
 from toolmark.runs.run_lifecycle import finishing_command
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run

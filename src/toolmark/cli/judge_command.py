@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
-from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.number_format import pluralize
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
     TIMEOUT_S,
 )
-from toolmark.reports.table_format import pluralize, render_text, visible_text
+from toolmark.reports.table_format import render_text, visible_text
 
 if TYPE_CHECKING:
-    from toolmark.core.model import Model
-    from toolmark.runs import judge_panels
+    from toolmark.judging.panel_findings import PanelFindings
+    from toolmark.runs.judging_plan import JudgingPlan
     from toolmark.runs.run_store import Run
-    from toolmark.suites.m3.judge_panel import PanelFindings
+    from toolmark.runs.suite import Scorer
 
 out = consoles.stdout_console()
 err = consoles.stderr_console()
-JUDGED_SUITES = ("m3", "m3-local")
 
 Judges = Annotated[
     list[str],
-    options.option("-j", "--judge", metavar="MODEL", help="A judge; repeat it, 3 or more."),
+    options.option("-j", "--judge-model", metavar="MODEL", help="A judge; repeat it for a panel."),
 ]
 Kinds = Annotated[
     str,
-    options.option("--kind", metavar="KINDS", help="Of completion, grounding, steps, by a comma."),
+    options.option(
+        "--kind", metavar="KINDS", help="Of what the suite asks judges, by a comma; default: all."
+    ),
 ]
 ShowPictures = Annotated[bool, options.option("--see", help="Show judges the task's pictures.")]
 
 
 def judge(
     path: options.RunPath,
-    judge: Judges,
-    kind: Kinds = "completion,grounding,steps",
+    judge_model: Judges,
+    kind: Kinds = "",
     pictures: ShowPictures = False,
     base_url: options.BaseUrl = None,
     header: options.Headers = None,
@@ -51,39 +51,25 @@ def judge(
     cache: options.CacheDir = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Have judge models rate task completion and information grounding, then score anew."""
+    """Have judge models rate the episodes of a run, then score it anew."""
     import uvloop
 
     from toolmark import api
-    from toolmark.core.media import MediaStore
-    from toolmark.runs import run_finalization
-    from toolmark.runs.damaged_files import check_files
-    from toolmark.runs.record_files import lock_folder
-    from toolmark.runs.run_store import RUN_FILES
-    from toolmark.suites import run_scorers
-    from toolmark.suites.m3 import judge_panel, judge_questions
+    from toolmark.cli import progress_display
+    from toolmark.judging import panel_findings
+    from toolmark.suites import judge_models, run_scorers
 
     run = api.open_run(path)
-    kinds = _parse_kinds(kind, judge_questions.JUDGEMENT_KINDS)
-    _check_judging(run, judge)
-    names = {_judge_name(name, base_url): name for name in judge}
-    if len(names) < len(judge):
-        raise UsageError("judges of one name at one address: with --base-url each needs its own")
+    scorer = run_scorers.scorer_for_run(run)
+    plan = _judging_plan(run, scorer, kind, shows_pictures=pictures)
+    judges = judge_models.name_judges(judge_model, base_url)
     settings = options.connection_settings(
-        judge, base_url=base_url, header=header, max_connections=max_connections,
+        judge_model, base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,
-    ) | {"media": MediaStore(run.path / "media")}  # fmt: skip
-    forms = {name: judge_questions.form_hash(name, shows_pictures=pictures) for name in kinds}
-    with lock_folder(run.path):
-        run.verify()
-        check_files(run.path, RUN_FILES)
-        uvloop.run(
-            _collect_judgements(
-                run, names, forms, judge_questions.make_asker(shows_pictures=pictures), settings
-            )
-        )
-        summary = run_finalization.rescore_locked_run(run, run_scorers.scorer_for_run(run))
-    found = judge_panel.panel_findings(run, kinds)
+    )  # fmt: skip
+    with progress_display.show_progress(err, f"judge {len(judges)} models") as watch:
+        summary = uvloop.run(judge_models.rejudge_run(run, scorer, plan, judges, settings, watch))
+    found = panel_findings.panel_findings(run, list(plan.forms))
     if as_json:
         options.print_json({"judged": found, "summary": summary})
     else:
@@ -99,74 +85,22 @@ def _missing_judgements(found: list[PanelFindings]) -> str:
     return f"{pluralize(n_episodes, 'episode')} without a judged number" if n_episodes else ""
 
 
-def _parse_kinds(text_of_kinds: str, known: Iterable[str]) -> list[str]:
-    kinds = list(dict.fromkeys(word.strip() for word in text_of_kinds.split(",") if word.strip()))
-    for name in kinds:
-        if name not in known:
-            raise UsageError(f"--kind: no judgement {name!r}{suggest_names(name, known)}")
-    if not kinds:
-        raise UsageError(f"--kind: name one{suggest_names('', known)}")
-    return kinds
+def _judging_plan(run: Run, scorer: Scorer, kinds: str, *, shows_pictures: bool) -> JudgingPlan:
+    """Return what judges are asked. Raises UsageError where this run cannot be judged so."""
+    from toolmark.suites import judge_models
 
-
-def _check_judging(run: Run, judges: list[str]) -> None:
-    suite = run.info.plan.suite
-    if suite not in JUDGED_SUITES:
-        raise UsageError(
-            f"{run.path}: a run of {suite!r}; judged are runs of {', '.join(JUDGED_SUITES)}"
-        )
-    duplicate = next((name for name in judges if judges.count(name) > 1), None)
-    if duplicate is not None:
-        raise UsageError(
-            f"--judge {secrets.mask_model_spec(duplicate)} is given twice; a judge has one voice"
-        )
-    if not run.completed_episodes():
-        raise UsageError(f"{run.path}: no completed episode yet; run it first")
-
-
-def _judge_name(name: str, base_url: str | None) -> str:
-    """Return a judge's name; of one that is asked elsewhere than usual, the address is part."""
-    from toolmark.models.model_resolver import public_model_address
-
-    location = public_model_address(name, base_url) if base_url else ""
-    return f"{location}#{name.partition('/')[2]}" if location else secrets.mask_model_spec(name)
-
-
-async def _collect_judgements(
-    run: Run,
-    judges: Mapping[str, str],
-    forms: Mapping[str, str],
-    ask: judge_panels.JudgeFunction,
-    settings: dict[str, Any],
-) -> None:
-    from toolmark.cli import progress_display
-    from toolmark.runs import judge_panels
-
-    async with AsyncExitStack() as stack:
-        models = {name: await open_model(stack, judges[name], settings) for name in judges}
-        with progress_display.show_progress(err, f"judge {len(judges)} models") as watch:
-            await judge_panels.collect_judgements(
-                run, models, forms, ask, n_concurrent=settings["max_connections"], watch=watch
-            )
-
-
-async def open_model(stack: AsyncExitStack, name: str, settings: Mapping[str, Any]) -> Model:
-    """Return the model of that name, closed with the stack. Raises UsageError for controls."""
-    from toolmark.core.model import Control
-    from toolmark.suites.model_registry import make_model
-
-    model = make_model(name, **settings)
-    if isinstance(model, Control):
-        raise UsageError(f"{name} is a control, which sees the reference; name a model")
-    stack.push_async_callback(model.close)
-    return model
+    plan = judge_models.check_judging(run, scorer)
+    words = dict.fromkeys(word.strip() for word in kinds.split(",") if word.strip())
+    if kinds and not words:
+        raise UsageError(f"--kind: name one{suggest_names('', plan.forms)}")
+    return (plan.show_pictures() if shows_pictures else plan).select_kinds(list(words))
 
 
 def _print_findings(run: Run, found: list[PanelFindings], summary: Mapping[str, Any]) -> None:
     from toolmark.cli import console_output
-    from toolmark.suites.m3 import judge_panel
+    from toolmark.judging import panel_findings
 
-    for table in judge_panel.make_tables(found):
+    for table in panel_findings.make_tables(found):
         out.print(render_text(table) + "\n", markup=False, highlight=False, soft_wrap=True)
     for each in found:
         for judge in each.judges:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolmark import __version__
 from toolmark.cli import command_options as options
 from toolmark.cli import console_output, consoles, exit_codes
 from toolmark.core import files
@@ -17,13 +16,14 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.failure import Failure
 from toolmark.core.files import atomic_file
 from toolmark.core.media import MediaStore
-from toolmark.core.number_format import format_count
+from toolmark.core.number_format import format_count, pluralize
 from toolmark.core.records import Attempt, Task
 from toolmark.core.task_data import read_task_data
+from toolmark.core.version import TOOLMARK_VERSION
 from toolmark.environments.mcp import server_config
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.reports import table_format
-from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.reports.table_format import visible_text
 from toolmark.runs import run_finalization, run_folders
 from toolmark.runs.episode_records import BUFFER_BYTES
 from toolmark.runs.record_files import RecordAppender
@@ -135,7 +135,7 @@ def create_scored_run(
         seed=0,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         hashes={file.name: files.file_sha256(file) for file in (truths, source)},
-        versions={"toolmark": __version__},
+        versions={"toolmark": TOOLMARK_VERSION},
     )
     _write_episodes(path, tasks.values(), rows)
     run_finalization.rescore_run(Run(path), m3_suite.SCORER)

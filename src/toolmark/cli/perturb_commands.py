@@ -13,10 +13,11 @@ import msgspec
 import typer
 
 from toolmark.cli import command_options as options
-from toolmark.cli import consoles, exit_codes
+from toolmark.cli import consoles, exit_codes, perturb_text_command
 from toolmark.cli.wrong_command_lines import CommandGroup
 from toolmark.core import number_format, user_modules
-from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.core.number_format import pluralize
+from toolmark.reports.table_format import visible_text
 
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
     from toolmark.perturb.image.variation_record import VariationRecord
@@ -43,6 +44,18 @@ class MissingEngine(StrEnum):
 @app.callback()
 def _group() -> None:
     """Change wording, sound and pictures as the suites do, seeded and recorded."""
+
+
+app.command(
+    epilog="""Examples:
+
+`toolmark perturb text`
+
+`toolmark perturb text "I want information on flights" --with slang --with filled_pause --seed 7`
+
+`toolmark perturb text requests.txt --with contraction --json`
+"""
+)(perturb_text_command.text)
 
 
 @app.command(
@@ -95,7 +108,10 @@ def speech(
         ),
     ] = None,
     rewriter: Annotated[
-        str, options.option("--rewriter", metavar="MODEL", help="Who words it: rules, or a model.")
+        str,
+        options.option(
+            "--rewriter", metavar="MODEL", help="What rewords the text: rules, or a model."
+        ),
     ] = "rules",
     text: Annotated[
         str,
@@ -103,7 +119,7 @@ def speech(
             "--text", help="What is said in the sound file; else FILE.txt next to it says."
         ),
     ] = "",
-    seed: Annotated[int, options.option("--seed", help="Of all that is drawn.", min=0)] = 0,
+    seed: Annotated[int, options.option("--seed", help="Seed of the random choices.", min=0)] = 0,
     output: Annotated[
         Path | None,
         options.option("--output", "-o", metavar="DIR", help="Keep sound and record there."),
@@ -180,7 +196,7 @@ def image(
             ' {"NAME": [[left, top, right, bottom], ...]}.',
         ),
     ] = None,
-    seed: Annotated[int, options.option("--seed", help="Of all that is drawn.", min=0)] = 0,
+    seed: Annotated[int, options.option("--seed", help="Seed of the random choices.", min=0)] = 0,
     keep: Annotated[
         bool,
         options.option("--keep-names", help="Files keep their names, and the format these say."),

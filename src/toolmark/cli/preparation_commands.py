@@ -12,10 +12,9 @@ from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import json_codec, user_modules
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.number_format import format_count
-from toolmark.reports.table_format import pluralize, visible_text
-from toolmark.suites.multinet import multinet_families
-from toolmark.suites.multinet.multinet_families import FAMILIES
+from toolmark.core.number_format import format_count, pluralize
+from toolmark.reports.table_format import visible_text
+from toolmark.suites.suite_names import SUITES
 
 if TYPE_CHECKING:
     from toolmark.core.records import Check
@@ -24,18 +23,8 @@ if TYPE_CHECKING:
 out = consoles.stdout_console()
 err = consoles.stderr_console()
 FETCHERS = {
-    "bfcl": "toolmark.official_bfcl.official_data:fetch_wheel",
-    "m3-servers": "toolmark.suites.m3.local.server_configuration:install_servers",
-    "overcooked": "toolmark.suites.multinet.overcooked.human_games:fetch_package",
-    **{
-        multinet_families.suite_name(
-            name
-        ): f"toolmark.suites.multinet.published.hub_download:{name}"
-        for name in FAMILIES
-        if name not in ("bfcl", "overcooked")  # which come from packages
-    },
-    "multinet-bfcl": "toolmark.official_bfcl.official_data:fetch_wheel",
-    "multinet-overcooked": "toolmark.suites.multinet.overcooked.human_games:fetch_package",
+    "mcp-servers": "toolmark.suites.m3.local.server_configuration:install_servers",
+    **{name: entry.fetch for name, entry in SUITES.items() if entry.fetch},
 }
 
 
@@ -43,15 +32,18 @@ def list_suites(
     suite: Annotated[str | None, typer.Argument(help="Show this suite's parameters.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """List the suites, or the parameters of one."""
-    from toolmark.cli import console_output
+    """List the suites and what other packages add, or the parameters of one suite."""
+    from toolmark.cli import console_output, installed_additions
     from toolmark.suites import suite_registry
 
     if as_json:
         options.print_json(
             _suite_details(suite)
             if suite
-            else {"suites": [_suite_summary(name) for name in suite_registry.SUITES]}
+            else {
+                "suites": [_suite_summary(name) for name in suite_registry.SUITES],
+                "installed": installed_additions.list_additions(),
+            }
         )
         return
     if suite is None:
@@ -62,6 +54,8 @@ def list_suites(
                 for name in suite_registry.SUITES
             },
         )
+        installed_additions.print_additions(out)
+        out.print("next: toolmark list SUITE shows its parameters", highlight=False)
         return
     console_output.print_parameters(
         out, suite_registry.suite_summary(suite), suite_registry.list_parameters(suite)
@@ -111,6 +105,8 @@ def doctor(
     base_url: options.BaseUrl = None,
     header: options.Headers = None,
     timeout: options.Timeout = 60.0,
+    wire: options.WireChoice = None,
+    stream: options.Stream = False,
     sandbox: options.SandboxMode = options.Sandbox.required,
     as_json: options.AsJson = False,
 ) -> None:
@@ -119,7 +115,8 @@ def doctor(
 
     from toolmark.cli import console_output
     from toolmark.environments.mcp import sandbox as mcp_sandbox
-    from toolmark.models import endpoint_probes
+    from toolmark.formats.missing_parser import explain_text_call
+    from toolmark.models import endpoint_probes, wire_names
 
     if model is None and servers is None:
         raise UsageError("say what to examine: -m MODEL, --servers mcp.json, or both")
@@ -136,7 +133,13 @@ def doctor(
             )
     if model is not None:
         probes = endpoint_probes.probe_endpoint(
-            model, base_url=base_url, headers=options.parse_headers(header), timeout_s=timeout
+            model,
+            base_url=base_url,
+            headers=options.parse_headers(header),
+            timeout_s=timeout,
+            explain_text=explain_text_call,
+            wire=None if wire is None else wire_names.check_wire_name(wire),
+            stream=stream,
         )
         checks += uvloop.run(probes)
     if as_json:
@@ -225,7 +228,7 @@ def fetch(
         raise UsageError(f"no data {data!r}{nearest}")
     get = user_modules.import_attribute(FETCHERS[data])
     # servers take minutes, and report their progress
-    location = get(_print_remark) if data == "m3-servers" else get()
+    location = get(_print_remark) if data == "mcp-servers" else get()
     out.print(str(location), markup=False, highlight=False, soft_wrap=True)
 
 

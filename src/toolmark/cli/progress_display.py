@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from toolmark.cli.console_output import print_missing_parts
 from toolmark.core import number_format
-from toolmark.reports import run_names, table_format
+from toolmark.reports import run_names
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.runner import Progress
 
@@ -103,14 +103,17 @@ def _time_left_text(n_left: int, rate_hz: float) -> str:
 
 
 @contextmanager
-def show_progress(console: Console, title: str) -> Iterator[Callable[[Progress], None]]:
+def show_progress(
+    console: Console, title: str, notes: Sequence[str] = ()
+) -> Iterator[Callable[[Progress], None]]:
     """Show progress live on a terminal, as a plain line every ten seconds elsewhere.
 
-    The title is a suite and a model; of a model's address only its name is shown.
+    The title is a suite and a model; of a model's address only its name is shown. The notes are
+    printed when there is progress.
     """
     title = " ".join(run_names.short_model_name(word) for word in title.split(" "))
     if not console.is_terminal:
-        yield _with_start_notes(console, _plain_progress(console, title))
+        yield _with_start_notes(console, _plain_progress(console, title), notes)
         return
     with Live(console=console, refresh_per_second=8, transient=True) as live:
         last = 0.0
@@ -122,23 +125,23 @@ def show_progress(console: Console, title: str) -> Iterator[Callable[[Progress],
                 text = progress_line(progress, title, console.width)
                 live.update(Text(text, overflow="ellipsis", no_wrap=True))
 
-        yield _with_start_notes(console, show)
+        yield _with_start_notes(console, show, notes)
 
 
 def _with_start_notes(
-    console: Console, show: Callable[[Progress], None]
+    console: Console, show: Callable[[Progress], None], notes: Sequence[str]
 ) -> Callable[[Progress], None]:
     """Say why this run continues or begins, what is to be made and what is missing; then show."""
     announced: set[bool] = set()
 
     def show_with_notes(progress: Progress) -> None:
         making = bool(progress.n_to_make)
-        for line_ in () if announced else progress.start_notes:
+        for line_ in () if announced else (*notes, *progress.start_notes):
             console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
         if making not in announced and progress.work_description:
             n_left = progress.n_to_make - progress.n_made_before
             work = (
-                f"  {table_format.pluralize(n_left, 'task')} to make: {progress.work_description}"
+                f"  {number_format.pluralize(n_left, 'task')} to make: {progress.work_description}"
             )
             console.print(work, markup=False, highlight=False, soft_wrap=True)
         elif making not in announced:

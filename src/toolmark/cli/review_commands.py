@@ -15,7 +15,8 @@ import typer
 from toolmark.cli import command_options as options
 from toolmark.cli import consoles
 from toolmark.core.errors import UsageError
-from toolmark.reports.table_format import pluralize, render_text
+from toolmark.core.number_format import pluralize
+from toolmark.reports.table_format import render_text
 
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without them
     from toolmark.runs.run_store import Run
@@ -32,7 +33,9 @@ Reviewer = Annotated[
 ]
 Runs = Annotated[
     list[Path],
-    typer.Argument(help="A run folder; two with --blind; or one of `tune`.", metavar="RUN"),
+    typer.Argument(
+        help="A run folder; two with --blind; one of `tune`; or a file of rows.", metavar="RUN"
+    ),
 ]
 Port = Annotated[int, options.option("--port", help="0: any free one.", min=0, max=65535)]
 NoOpen = Annotated[bool, options.option("--no-open", help="Print the address; open no browser.")]
@@ -43,6 +46,9 @@ Export = Annotated[
 BlindFlag = Annotated[bool, options.option("--blind", help="Two runs side by side, names hidden.")]
 PairsFlag = Annotated[
     bool, options.option("--pairs", help="Label pairs of calls whose match is uncertain.")
+]
+LabelsFlag = Annotated[
+    bool, options.option("--labels", help="Label episodes as pass or fail, to correct a judge.")
 ]
 Encoder = Annotated[
     str,
@@ -55,9 +61,15 @@ def review(
     ids: options.Ids = None,
     blind: BlindFlag = False,
     pairs: PairsFlag = False,
+    labels: LabelsFlag = False,
     export: Export = None,
     encoder: Encoder = DEFAULT_ENCODER,
-    seed: Annotated[int, options.option("--seed", help="Draws the sides of --blind.", min=0)] = 0,
+    seed: Annotated[
+        int,
+        options.option(
+            "--seed", help="Draws the sides of --blind, and the order of --labels.", min=0
+        ),
+    ] = 0,
     reviewer: Reviewer = "",
     port: Port = 0,
     no_open: NoOpen = False,
@@ -65,13 +77,22 @@ def review(
     """Judge what models did, in the browser; decisions are stored next to the run."""
     from toolmark import api
 
-    if blind + pairs + (export is not None) > 1:
-        raise UsageError("one at a time: --blind, --pairs or --export")
+    if blind + pairs + labels + (export is not None) > 1:
+        raise UsageError("one at a time: --blind, --pairs, --labels or --export")
+    if labels and ids:
+        raise UsageError("--labels asks about episodes that it draws: leave out --ids")
     if len(runs) != 1 + blind:
         raise UsageError("--blind compares two runs" if blind else "review one run at a time")
     chosen = options.split_list(ids)
-    if (tuning := _open_tuning(runs[0])) is not None:
+    if runs[0].is_file():
+        from toolmark.studio.row_review import RowReview
+
         if blind or pairs or export is not None:
+            raise UsageError(f"{runs[0]}: rows are reviewed there, no runs; leave the flag out")
+        _serve_desk(RowReview(runs[0], _reviewer_name(reviewer), chosen), port, no_open=no_open)
+        return
+    if (tuning := _open_tuning(runs[0])) is not None:
+        if blind or pairs or labels or export is not None:
             raise UsageError(f"{runs[0]}: items are marked there, no runs; leave the flag out")
         _serve_desk(
             _solvability_desk(tuning, _reviewer_name(reviewer), chosen), port, no_open=no_open
@@ -83,6 +104,13 @@ def review(
 
         message = run_review.export_references(opened[0], export, chosen)
         out.print(message, markup=False, highlight=False, soft_wrap=True)
+        return
+    if labels:
+        from toolmark.studio.label_review import LabelReview
+
+        _serve_desk(
+            LabelReview(opened[0], _reviewer_name(reviewer), seed=seed), port, no_open=no_open
+        )
         return
     desk = _review_desk(opened, encoder if pairs else "", _reviewer_name(reviewer), chosen, seed)
     _serve_desk(desk, port, no_open=no_open)

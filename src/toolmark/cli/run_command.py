@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
 from toolmark.core.errors import Rejected, UsageError
-from toolmark.core.number_format import format_short
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
@@ -31,8 +31,12 @@ DEFAULT_LOG_DIR = Path("runs")
 def run(
     suite: options.SuiteName,
     model: options.ModelName,
+    user_model: options.UserModelName = None,
+    judge_model: options.JudgeModelName = None,
     parameters: options.Parameters = None,
     tool_format: options.ToolFormatName = None,
+    agent: options.AgentName = None,
+    ask_as: options.AskAs = None,
     limit: options.Limit = None,
     ids: options.Ids = None,
     sample: options.Sample = None,
@@ -51,24 +55,37 @@ def run(
     timeout: options.Timeout = TIMEOUT_S,
     time_limit: options.TimeLimit = None,
     audio_format: options.AudioFormat = options.AudioEncoding.wav,
+    wire: options.WireChoice = None,
+    stream: options.Stream = False,
     log_dir: options.LogDir = DEFAULT_LOG_DIR,
     cache: options.CacheDir = None,
+    replay_only: options.ReplayOnly = False,
     fresh: options.Fresh = False,
     continue_: options.Continue = False,
     fail_under: options.FailUnder = None,
+    fail_under_low: options.FailUnderLow = None,
+    junit: options.JunitFile = None,
+    markdown: options.MarkdownFile = None,
     sandbox: options.SandboxMode = options.Sandbox.required,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
-    from toolmark.cli import console_output, dry_run_preview
+    from toolmark.cli import ci_output, console_output, dry_run_preview
     from toolmark.environments.mcp import sandbox as mcp_sandbox
+    from toolmark.reports.gates import check_score_limits, failed_gates_text
+    from toolmark.runs import run_settings
+    from toolmark.runs.run_settings import Connection
     from toolmark.suites import suite_registry
 
+    limits = ci_output.parse_score_limits(fail_under, fail_under_low)
     suite_registry.check_baseline(suite, model)
-    loaded = options.load_suite(suite, parameters, seed, tasks)
+    loaded = options.load_suite(suite, parameters, seed, tasks, ask_as, with_notes=False)
+    # printed when the run begins: a refusal is one line
+    notes = options.data_notes(loaded, tasks)
     chosen: dict[str, Any] = {
         "tool_format": tool_format,
+        "agent": agent,
         "limit": limit,
         "ids": options.split_list(ids),
         "sample": sample,
@@ -76,10 +93,13 @@ def run(
         "tasks": tasks or "",
     }
     if dry_run:
-        with mcp_sandbox.use_setting(sandbox.value):
+        with consoles.divert_stdout(), mcp_sandbox.use_setting(sandbox.value):
             if loaded.environment.starts_processes:
                 mcp_sandbox.require_sandbox()
-            preview = dry_run_preview.make_preview(loaded, chosen)
+            asked_by = run_settings.convert_fields(Connection, base_url=base_url, wire=wire)
+            preview = dry_run_preview.make_preview(loaded, chosen, model, asked_by)
+        for note in notes:
+            err.print(visible_text(note), markup=False, highlight=False, soft_wrap=True)
         if as_json:
             options.print_json(preview)
         else:
@@ -87,12 +107,13 @@ def run(
         return
     connection = options.connection_settings(
         [model], base_url=base_url, header=header, max_connections=max_connections,
-        max_retries=max_retries, timeout=timeout, cache=cache,
+        max_retries=max_retries, timeout=timeout, cache=cache, replay_only=replay_only,
     )  # fmt: skip
     sampling: dict[str, Any] = {
         "temperature": temperature, "top_p": top_p, "max_tokens": max_tokens,
         "reasoning_effort": reasoning_effort.value if reasoning_effort else None,
         "extra_body": options.parse_extra_body(extra_body), "audio_format": audio_format.value,
+        "wire": wire, "stream": stream,
     }  # fmt: skip
     if fresh and continue_:
         raise UsageError("--fresh begins a new run, --continue goes on with one: leave out one")
@@ -103,26 +124,31 @@ def run(
         "command": _masked_command(),
         "sandbox": sandbox.value,
     }
-    settings = chosen | connection | sampling | storage | {"time_limit_s": time_limit}
-    done, stopped, rejected = _execute(loaded, model, settings)
+    settings = chosen | connection | sampling | storage
+    settings |= {"time_limit_s": time_limit, "user_model": user_model, "judge_model": judge_model}
+    done, stopped, rejected = _run_with_progress(loaded, model, settings, notes)
     found = done.summary()
+    # a run that was stopped says nothing of what it was asked for
+    gates = () if stopped else check_score_limits(limits, found["score"])
     if as_json:
-        options.print_json(found)
+        options.print_json(ci_output.with_gates(found, gates))
     else:
         console_output.print_summary(out, found)
         console_output.print_failures(out, done, loaded.scorer.presentation.failure_names)
+        ci_output.print_passed_gates(out, gates)
         _print_after_run(done, found)
     if rejected is not None:
         consoles.print_error(err, rejected)
+    ci_output.write_ci_files(done, gates, junit=junit, markdown=markdown)
     exit_codes.end_command(
-        failed_gate="" if stopped else _gate_failure(found, fail_under),
+        failed_gate=failed_gates_text(gates),
         not_run=console_output.not_run_reason(found),
         interrupted=stopped,
     )
 
 
-def _execute(
-    loaded: Suite, model: str, settings: dict[str, Any]
+def _run_with_progress(
+    loaded: Suite, model: str, settings: dict[str, Any], notes: Sequence[str]
 ) -> tuple[Run, bool, Rejected | None]:
     """Run with live progress; Ctrl-C, SIGTERM or SIGHUP ask it to stop, a second one ends it.
 
@@ -141,13 +167,13 @@ def _execute(
         stop = asyncio.Event()
         title = f"{loaded.name} {run_names.short_model_name(secrets.mask_model_spec(model))}"
         stop_signals = termination_signals.stop_on_signals(asyncio.get_running_loop(), stop)
-        with stop_signals, progress_display.show_progress(err, title) as watch:
+        with stop_signals, progress_display.show_progress(err, title, notes) as watch:
             release_signals()
             done = await api.arun(loaded, model, watch=watch, stop=stop, **settings)
         return done, stop.is_set()
 
     try:
-        with termination_signals.delay_signals() as release_signals:
+        with consoles.divert_stdout(), termination_signals.delay_signals() as release_signals:
             return *uvloop.run(main()), None
     except Rejected as error:
         if not error.run_dir:
@@ -175,32 +201,6 @@ def _print_after_run(done: Run, found: dict[str, Any]) -> None:
         out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
     step = f"  next: {consoles.shell_command('report', done.path)}"
     out.print(visible_text(step), markup=False, highlight=False, soft_wrap=True)
-
-
-def _gate_failure(found: dict[str, Any], fail_under: float | None) -> str:
-    """Say why a score does not pass `--fail-under`, "" where it does.
-
-    A score that is partial is no number, so it passes no gate.
-    """
-    if fail_under is None:
-        return ""
-    head = found["score"]
-    if head["value"] is None:
-        why = "there is no score"
-    elif head.get("partial"):
-        why = f"there is no whole score: {head['partial']}"
-    elif head["value"] < fail_under:
-        why = f"the score is {_format_below(head['value'], fail_under)}"
-    else:
-        return ""
-    return f"--fail-under {format_short(fail_under)} failed: {why}"
-
-
-def _format_below(value: float, limit: float) -> str:
-    """Return a number with as many digits as are needed to see that it is below a limit."""
-    limit_text = format_short(limit)
-    texts = (format_short(value, n_digits) for n_digits in range(4, 18))
-    return next((text for text in texts if text != limit_text), repr(value))
 
 
 def _masked_command() -> str:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.core.errors import DataError, UsageError, suggest_names
+from toolmark.core.number_format import pluralize
 from toolmark.core.records import Attempt, Record, Score, Task, Trajectory
-from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.reports.table_format import visible_text
 
 if TYPE_CHECKING:
     from toolmark.runs.run_store import Run
@@ -22,46 +24,67 @@ MAX_DAMAGED_LINES = 3  # that are named
 
 
 def score(
-    path: options.RunPath, suite: options.UserSuite = None, as_json: options.AsJson = False
+    path: options.RunPath,
+    suite: options.UserSuite = None,
+    fail_under: options.FailUnder = None,
+    fail_under_low: options.FailUnderLow = None,
+    junit: options.JunitFile = None,
+    markdown: options.MarkdownFile = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Score a stored run anew; no model is asked. Exit code 3 if the scorer fails on some."""
     from toolmark import api
-    from toolmark.cli import console_output
+    from toolmark.cli import ci_output, console_output
+    from toolmark.reports.gates import check_score_limits, failed_gates_text
     from toolmark.suites import suite_registry
 
-    scorer = suite_registry.load_scorer(suite) if suite else None
-    done = api.rescore(path, scorer)
+    limits = ci_output.parse_score_limits(fail_under, fail_under_low)
+    run = api.open_run(path)
+    parameters = run.info.plan.parameters if suite else {}
+    with consoles.divert_stdout():
+        scorer = suite_registry.load_scorer(suite, parameters) if suite else None
+        done = api.rescore(run, scorer)
     found = done.summary()
+    gates = check_score_limits(limits, found["score"])
     if as_json:
-        options.print_json(found)
+        options.print_json(ci_output.with_gates(found, gates))
     else:
         console_output.print_summary(out, found)
         console_output.print_failures(out, done, _failure_labels(done))
+        ci_output.print_passed_gates(out, gates)
         console_output.print_unscored(out, done)
         console_output.print_stale_report_note(out, path)
+    ci_output.write_ci_files(done, gates, junit=junit, markdown=markdown)
     n_unscored = found["failures"].get("scorer", 0)
     exit_codes.end_command(
-        not_run=f"{pluralize(n_unscored, 'episode')} not scored" if n_unscored else ""
+        failed_gate=failed_gates_text(gates),
+        not_run=f"{pluralize(n_unscored, 'episode')} not scored" if n_unscored else "",
     )
 
 
 def report(
     paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
     output: options.Page = None,
+    junit: options.JunitFile = None,
+    markdown: options.MarkdownFile = None,
 ) -> None:
     """Write one self-contained HTML page about one or more runs."""
     from toolmark import api
+    from toolmark.cli import ci_output
 
     runs = [*map(api.open_run, paths)]
+    if junit is not None and len(runs) > 1:
+        raise UsageError("--junit writes about one run: give one run")
     page = api.write_report(*runs, path=output)
     out.print(visible_text(str(page)), markup=False, highlight=False, soft_wrap=True)
     for run in runs:
+        ci_output.write_ci_files(run, (), junit=junit, markdown=markdown)
         _print_unfinished(run)
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(help="A run folder.", metavar="A")],
-    b: Annotated[Path, typer.Argument(help="Another one.", metavar="B")],
+    a: Annotated[Path, typer.Argument(help="The run to compare with: the old one.", metavar="A")],
+    b: Annotated[Path, typer.Argument(help="The run that is judged: the new one.", metavar="B")],
     differing: Annotated[
         bool,
         options.option("--differing", help="Test also tasks that differ in content under one id."),
@@ -69,16 +92,33 @@ def compare(
     rule: Annotated[
         str | None, options.option("--rule", help="Which one; by default the headline's.")
     ] = None,
+    fail_if: options.FailIf = None,
+    margin: options.Margin = None,
+    markdown: options.MarkdownFile = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Compare two runs item by item: difference, interval, exact test, items that flipped."""
-    from toolmark import api
+    """Compare two runs item by item: difference, interval, exact test, items that flipped.
 
+    `--fail-if` judges B, the new run. `worse`: the test finds B below A. `changed`: below or above.
+    `undecided`: the test finds no difference, and the interval includes one beyond `--margin`; or
+    nothing could be tested.
+    """
+    from toolmark import api
+    from toolmark.cli import ci_output
+    from toolmark.reports import gates as gate_checks
+    from toolmark.reports.markdown_summary import append_comparison
+
+    conditions, limit = ci_output.parse_comparison_gate(fail_if, margin)
     found = api.compare(api.open_run(a), api.open_run(b), rule=rule, differing=differing)
+    gates = (gate_checks.check_comparison(found, conditions, limit),) if conditions else ()
     if as_json:
-        options.print_json(found)
-        return
-    out.print(str(found), highlight=False, markup=False, soft_wrap=True)
+        options.print_json(ci_output.with_gates(msgspec.to_builtins(found), gates))
+    else:
+        out.print(str(found), highlight=False, markup=False, soft_wrap=True)
+        ci_output.print_passed_gates(out, gates)
+    if markdown is not None:
+        append_comparison(found, markdown, gates)
+    exit_codes.end_command(failed_gate=gate_checks.failed_gates_text(gates))
 
 
 def _episode_filter(run: Run, outcome: str | None, axes: Sequence[str]) -> Callable[[Score], bool]:

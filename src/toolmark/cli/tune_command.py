@@ -13,13 +13,13 @@ from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.number_format import format_count
+from toolmark.core.number_format import format_count, pluralize
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
     TIMEOUT_S,
 )
-from toolmark.reports.table_format import pluralize, render_text, visible_text
+from toolmark.reports.table_format import render_text, visible_text
 
 if TYPE_CHECKING:
     from toolmark.core.model import Model
@@ -234,7 +234,7 @@ async def _tune_items(
         )
         tuning_loop.make_items(tuning, writer, loaded, watch)
         editor = tuning_loop.ItemEditor(tuning, writer, loaded, own_items, tuning_loop.redraw_item)
-        editor.edit()
+        editor.edit_items()
         if not tuning_loop.has_open_items(tuning):
             return ""
         panel = panel or await _open_panel(stack, loaded, request.models, settings)

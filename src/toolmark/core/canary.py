@@ -51,7 +51,7 @@ class RequestGuard:
         self._trusted_tools = trusted_tools
         self._checked_messages: tuple[Message, ...] = ()
 
-    def check(self, request: Request) -> None:
+    def check_request(self, request: Request) -> None:
         """Raise SandboxError where the request contains a mark."""
         messages, tools, checked = request.messages, request.tools, self._checked_messages
         n = len(checked)

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from inspect import getattr_static
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+from weakref import WeakKeyDictionary
 
-from toolmark.core.errors import UsageError
+from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.function_tools import FunctionTool, find_tools, is_marked
 from toolmark.core.records import Call, Message, Result, Ruling, Step, Task, Text, Tool
 
 
-class SimulatedUser(Protocol):
+class SimulatedUser:
     """The `user` of an Environment; raises EndpointError if a model that it asks does not answer.
 
     It limits its own answers in one turn: the tool loop does not count them.
     """
+
+    async def open_conversation(self, task: Task, /) -> Ruling | None:
+        """Return the first message of a task that has none of a user, as the ruling's reply.
+
+        None for a user that only answers.
+        """
+        return None
 
     async def answer(
         self, task: Task, turn: int, steps: Sequence[Step], text: str, /
@@ -24,7 +34,7 @@ class SimulatedUser(Protocol):
 
         With a message the turn continues, without one it ends.
         """
-        ...
+        raise NotImplementedError(f"{type(self).__name__} does not define answer")
 
 
 def count_user_answers(steps: Sequence[Step], turn: int) -> int:
@@ -37,7 +47,8 @@ def count_user_answers(steps: Sequence[Step], turn: int) -> int:
 class Environment:
     """One episode's environment. A subclass overrides what it has; every ability has a default.
 
-    Methods raise ToolEnvironmentError only if the connection is lost.
+    Its methods that are marked by `toolmark.tool` are its tools. Methods raise ToolEnvironmentError
+    only if the connection is lost.
 
     - `max_parallel_calls`: how many calls of one reply it can run at the same time.
     - `user`: receives a reply without calls, and may answer.
@@ -52,7 +63,7 @@ class Environment:
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools on offer now; with none, the task's own tools are offered."""
-        return ()
+        return tuple(each.tool for each in method_tools(type(self)).values())
 
     def tools_changed(self) -> bool:
         """Return whether the tools may have changed since they were last listed; costs nothing."""
@@ -64,7 +75,11 @@ class Environment:
 
     async def call(self, call: Call, /) -> Result:
         """Execute one call; a fault of the call itself gives a Result with `is_error`."""
-        return Result(parts=(Text(f"Unknown tool: {call.name}"),), is_error=True)
+        found = method_tools(type(self))
+        if call.name in found:
+            return await found[call.name].execute_call(self, call)
+        text = f"Unknown tool: {call.name}{suggest_names(call.name, found)}"
+        return Result(parts=(Text(text),), is_error=True)
 
     def final_state(self) -> Any:
         """Return the state that is scored and passed on, plain JSON values or None.
@@ -72,6 +87,27 @@ class Environment:
         It may be `async def`. Read it with `read_final_state`.
         """
         return None
+
+
+_tools_by_class: WeakKeyDictionary[type, Mapping[str, FunctionTool]] = WeakKeyDictionary()
+
+
+def method_tools(kind: type[Environment]) -> Mapping[str, FunctionTool]:
+    """Return the tools that a class of environments defines by its methods, by name.
+
+    Raises UsageError for a method that cannot be a tool.
+    """
+    found = _tools_by_class.get(kind)
+    if found is None:
+        for name in vars(Environment):
+            method = getattr_static(kind, name)
+            if is_marked(method):
+                raise UsageError(
+                    f"{kind.__qualname__}.{name} is a part of every environment and cannot be a "
+                    f"tool; next: name the method otherwise, and mark it by @tool(name={name!r})"
+                )
+        found = _tools_by_class[kind] = find_tools(kind)
+    return found
 
 
 async def read_final_state(environment: Environment) -> Any:
@@ -104,17 +140,17 @@ class EnvironmentFactory:
 
 
 def check_environment(candidate: object) -> None:
-    """Raise UsageError for an object that a user's factory made and that is no Environment."""
+    """Raise UsageError for an object that a user's factory made and that is not an Environment."""
     if not isinstance(candidate, Environment):
         kind = type(candidate).__qualname__
-        raise UsageError(f"{kind} is no environment: it must inherit toolmark.Environment")
+        raise UsageError(f"{kind} is not an environment: it must inherit toolmark.Environment")
 
 
 def check_factory(candidate: object) -> None:
-    """Raise UsageError for an object that a user's suite opened and that is no factory."""
+    """Raise UsageError for an object that a user's suite opened and that is not a factory."""
     if not isinstance(candidate, EnvironmentFactory):
         kind = type(candidate).__qualname__
-        raise UsageError(f"{kind} is no factory: it must inherit toolmark.EnvironmentFactory")
+        raise UsageError(f"{kind} is not a factory: it must inherit toolmark.EnvironmentFactory")
 
 
 class DelegatingEnvironment(Environment):
@@ -148,6 +184,14 @@ class DelegatingEnvironment(Environment):
     def final_state(self) -> Any:
         """Return the inner environment's final state."""
         return self.environment.final_state()
+
+
+class EnvironmentWithUser(DelegatingEnvironment):
+    """An environment with a user to talk to, or with nobody."""
+
+    def __init__(self, environment: Environment, user: SimulatedUser | None) -> None:
+        super().__init__(environment)
+        self.user = user
 
 
 class DelegatingFactory(EnvironmentFactory):

@@ -3,10 +3,12 @@
     ToolmarkError
       UsageError               the command or call is wrong: correct it (exit 2)
       DataError                a file is wrong: the text says file and line
+      ToolError                a tool refuses a call: the model reads the text, and goes on
       ToolEnvironmentError     the connection to a tool failed: the episode is not run
         PreparationError       what the task needs could not be made
         SandboxError           a required sandbox is missing, or something left it
       EndpointError            no answer came: the episode is not run
+        NotRecorded            only recorded replies are used, and this one is not recorded
         SimulatedUserError     the simulated user gave nothing that can be used
         RateLimited            429; `wait_s` is what the server asked for
         Timeout                nothing, or not all, came in time
@@ -33,6 +35,7 @@ from toolmark.core.failure import FINAL_KINDS, Failure, Kind, Stage, Subject
 from toolmark.core.number_format import format_count
 
 MAX_SUGGESTED_NAMES = 3
+MAX_EXAMPLE_CHARS = 40  # of a name that is shown as an example
 MAX_LISTED_NAMES = 8  # so many or fewer are all named where none is near
 NEARLY_AS_CLOSE = 0.85  # a name that is less like the word than this share of the best is not near
 MIN_LIKENESS = 0.65  # of a word and a name: one wrong letter of three, two of six
@@ -68,6 +71,10 @@ class DataError(ToolmarkError):
     """A file is not what it should be; the text says file and line."""
 
 
+class ToolError(ToolmarkError):
+    """A tool refuses a call of the model; the text is the result that the model reads."""
+
+
 class ToolEnvironmentError(ToolmarkError):
     """The connection to a tool failed, and one restart did not help."""
 
@@ -90,6 +97,12 @@ class EndpointError(ToolmarkError):
     """The endpoint gave no answer."""
 
     kind: Kind = "unavailable"
+
+
+class NotRecorded(EndpointError):
+    """Only recorded replies are used, and the reply to this request is not recorded."""
+
+    kind: Kind = "not_recorded"
 
 
 class SimulatedUserError(EndpointError):
@@ -198,7 +211,7 @@ def _kind_of_unexpected(error: BaseException, stage: Stage) -> Kind:
 _STAGE_ATTRIBUTE = "toolmark_stage"
 
 
-def mark_stage(error: Exception, stage: Stage) -> None:
+def mark_stage(error: BaseException, stage: Stage) -> None:
     """Mark an exception with its stage, unless it has one."""
     if getattr(error, _STAGE_ATTRIBUTE, None) is None:
         setattr(error, _STAGE_ATTRIBUTE, stage)
@@ -222,7 +235,7 @@ class StageContext:
         trace: TracebackType | None,
     ) -> None:
         """Mark the error."""
-        if error is not None and isinstance(error, Exception):
+        if error is not None:
             mark_stage(error, self.stage)
 
 
@@ -230,18 +243,25 @@ def suggest_names(word: str, known: Iterable[str], *, listing: str = "") -> str:
     """Return the names nearest to an unknown word: "; did you mean: a, b", three at most.
 
     Where none is near and few are known it is "; known: a, b, ...", else the number of names and
-    the first three. `listing` is the command that shows them all; it is named where not all are.
+    three short ones. `listing` is the command that shows them all; it is named where not all are.
     """
-    # the order of a list is the reader's; that of a set is no order
+    # the order of a list is the reader's; that of a set is not an order
     names = sorted(known) if isinstance(known, set | frozenset) else list(dict.fromkeys(known))
     if near := _near_names(word, names):
         text = f"; did you mean: {_join_names(near)}"
     elif len(names) <= MAX_LISTED_NAMES:
         return f"; known: {_join_names(names)}" if names else "; none is known"
     else:
-        first = _join_names(names[:MAX_SUGGESTED_NAMES])
+        short = [name for name in names if len(name) <= MAX_EXAMPLE_CHARS] or names
+        first = _join_names(short[:MAX_SUGGESTED_NAMES])
         text = f"; {format_count(len(names))} are known, such as: {first}"
     return f"{text}; next: {listing}" if listing else text
+
+
+def suggest_near_names(word: str, known: Iterable[str]) -> str:
+    """Return "; did you mean: a", "" where no name is near: for lists that a message shows."""
+    near = _near_names(word, list(dict.fromkeys(known)))
+    return f"; did you mean: {_join_names(near)}" if near else ""
 
 
 def _near_names(word: str, names: Sequence[str]) -> list[str]:
@@ -312,6 +332,10 @@ def join_reasons(reasons: Mapping[str, str]) -> str:
     )
 
 
+class WrongResult(TypeError, ValueError):
+    """A function of the user returned what cannot be used; the message names it and its place."""
+
+
 def describe_error(error: BaseException) -> str:
     """Describe an error in one line: what went wrong and where.
 
@@ -320,11 +344,21 @@ def describe_error(error: BaseException) -> str:
     """
     frames = extract_tb(_root_error(error).__traceback__)
     user_frames = [frame for frame in frames if _is_user_frame(frame)]
-    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, WrongResult):
+        return error_text(error)
+    text = f"{type(error).__name__}: {error_text(error)}"
     if not frames or isinstance(error, SyntaxError):  # a SyntaxError names its own place
         return text
     last = (user_frames or frames)[-1]
     return f"{text} ({_display_path(last.filename)}, line {last.lineno})"
+
+
+def error_text(error: BaseException) -> str:
+    """Return the message of an error; that of a user's class may fail to write it."""
+    try:
+        return str(error)
+    except Exception:
+        return "its message cannot be read"
 
 
 def _root_error(error: BaseException) -> BaseException:

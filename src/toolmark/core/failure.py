@@ -23,8 +23,8 @@ Stage: TypeAlias = Literal[
 Kind: TypeAlias = Literal[
     "rate_limited", "timeout", "time_limit", "unavailable", "torn", "rejected.auth",
     "rejected.billing", "rejected.not_found", "rejected.unsupported", "rejected.other",
-    "environment", "sandbox", "preparation", "needs", "user", "judge", "agent", "scorer", "budget",
-    "stopped", "not_reached", "bug",
+    "not_recorded", "environment", "sandbox", "preparation", "needs", "user", "judge", "agent",
+    "scorer", "budget", "stopped", "not_reached", "bug",
 ]  # fmt: skip
 """What failed; `docs/reference/failures.md` explains each kind and what to do."""
 

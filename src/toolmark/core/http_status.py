@@ -1,4 +1,4 @@
-"""An HTTP answer that is no success, as a line: its status, and what its body adds to that."""
+"""An HTTP answer that is not a success, as a line: its status, and what its body adds to that."""
 
 from __future__ import annotations
 

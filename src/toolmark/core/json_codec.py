@@ -8,9 +8,11 @@ inside free-form values become strings.
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import math
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -57,14 +59,19 @@ def parse_json(text: str, parse_integer: Callable[[str], int] | None = None) -> 
     Raises InvalidJson for anything unreadable: wrong syntax, more than 16 MiB, deeper than 200,
     integers beyond Python's digit limit.
     """
-    if len(text) > MAX_JSON_CHARS:
-        raise InvalidJson(f"{len(text)} characters; the limit is {MAX_JSON_CHARS}")
-    if _nesting_bound(text) > MAX_JSON_DEPTH:
-        raise InvalidJson(f"nested deeper than {MAX_JSON_DEPTH}")
+    check_json_size(text)
     try:
         return json.loads(text, parse_int=parse_integer)
     except (ValueError, RecursionError, MemoryError) as error:
         raise InvalidJson(str(error)) from None
+
+
+def check_json_size(text: str) -> None:
+    """Raise InvalidJson for text that is larger, or nests deeper, than JSON that is read."""
+    if len(text) > MAX_JSON_CHARS:
+        raise InvalidJson(f"{len(text)} characters; the limit is {MAX_JSON_CHARS}")
+    if _nesting_bound(text) > MAX_JSON_DEPTH:
+        raise InvalidJson(f"nested deeper than {MAX_JSON_DEPTH}")
 
 
 def parse_rows(text: str) -> list[dict[str, Any]]:
@@ -152,6 +159,51 @@ def to_plain_json(value: Any) -> Any:
             return sorted((to_plain_json(item) for item in value), key=repr)
         case _:
             return escape_surrogates(strip_memory_addresses(repr(value)))
+
+
+def convert_to_json(value: Any) -> Any:
+    """Return a value of the user's code as plain JSON values, sets and keys in a fixed order.
+
+    Dataclasses, Structs, enums, dates and Pydantic models become what JSON has for them. Raises
+    TypeError or ValueError for what JSON has nothing for, such as bytes and NaN.
+    """
+    plain = msgspec.to_builtins(
+        value,
+        order="deterministic",
+        enc_hook=_convert_pydantic_model,
+        builtin_types=(bytes, bytearray, memoryview),
+    )
+    _refuse_foreign_values(plain)
+    return to_plain_json(plain)
+
+
+def _refuse_foreign_values(value: Any) -> None:
+    match value:
+        case bytes() | bytearray() | memoryview():
+            raise TypeError(f"{type(value).__name__} is not a JSON value; decode it")
+        case float() if not math.isfinite(value):
+            raise ValueError(f"{value} is not a JSON number")
+        case dict():
+            for key, item in value.items():
+                if not isinstance(key, str | int | float):
+                    raise TypeError(f"a key of an object is text, got {type(key).__name__}")
+                _refuse_foreign_values(item)
+        case list() | tuple() | set() | frozenset():
+            for item in value:
+                _refuse_foreign_values(item)
+
+
+def _convert_pydantic_model(value: Any) -> Any:
+    """Return a Pydantic model as plain values; Pydantic is not imported for it."""
+    if not is_pydantic_model(type(value)):
+        raise TypeError(f"{type(value).__name__} is not a JSON value")
+    return value.model_dump(mode="json")
+
+
+def is_pydantic_model(kind: object) -> bool:
+    """Return whether a class is a Pydantic model; where there is one, Pydantic is imported."""
+    pydantic: Any = sys.modules.get("pydantic")
+    return pydantic is not None and inspect.isclass(kind) and issubclass(kind, pydantic.BaseModel)
 
 
 def _format_large_integer(value: int) -> str:

@@ -35,11 +35,11 @@ class MediaStore:
 
     def add_image(self, data: bytes, mime: str) -> Image:
         """Store a picture and return its reference."""
-        return Image(sha256=self._store(data), mime=mime, size_bytes=len(data))
+        return Image(sha256=self._store_bytes(data), mime=mime, size_bytes=len(data))
 
     def add_audio(self, data: bytes, mime: str) -> Audio:
         """Store a recording and return its reference."""
-        return Audio(sha256=self._store(data), mime=mime, size_bytes=len(data))
+        return Audio(sha256=self._store_bytes(data), mime=mime, size_bytes=len(data))
 
     def read(self, part: Image | Audio) -> bytes:
         """Return the bytes of a reference; raises DataError if they are missing or changed."""
@@ -52,7 +52,7 @@ class MediaStore:
             raise DataError(f"{path}: the content does not match its name")
         return data
 
-    def contains(self, part: Image | Audio) -> bool:
+    def has_file(self, part: Image | Audio) -> bool:
         """Return whether the bytes of a reference are here.
 
         A file of another size is incomplete.
@@ -63,7 +63,7 @@ class MediaStore:
         """Return the path for the bytes of a reference, existing or not."""
         return self._path(part.sha256)
 
-    def link(self, part: Image | Audio, path: Path) -> None:
+    def link_file(self, part: Image | Audio, path: Path) -> None:
         """Give the bytes of a reference another name too, as a hard link if the disk supports it.
 
         Raises DataError as `read` does.
@@ -81,10 +81,10 @@ class MediaStore:
         Raises DataError as `read` does.
         """
         for part in parts:
-            if not isinstance(part, Text) and not self.contains(part):
-                self._store(source.read(part))
+            if not isinstance(part, Text) and not self.has_file(part):
+                self._store_bytes(source.read(part))
 
-    def _store(self, data: bytes) -> str:
+    def _store_bytes(self, data: bytes) -> str:
         sha256 = hashlib.sha256(data).hexdigest()
         path = self._path(sha256)
         if not _has_size(path, len(data)):

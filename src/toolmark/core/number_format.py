@@ -31,6 +31,11 @@ def format_count(n: int) -> str:
     return f"{n:,}".translate(_DIGIT_SIGNS)
 
 
+def pluralize(n: int, word: str, plural: str = "") -> str:
+    """Return "1 task", "2 tasks"; `plural` is a plural that is not the word with an s."""
+    return f"{format_count(n)} {word if n == 1 else plural or f'{word}s'}"
+
+
 def format_fixed(value: float, n_decimals: int, *, signed: bool = False) -> str:
     """Return a number with a fixed count of decimals; a number that rounds to zero has no sign."""
     if not math.isfinite(value):

@@ -65,13 +65,32 @@ class Call(Record, frozen=True, kw_only=True):
     id: str = ""
 
 
+class ProviderState(Record, frozen=True, kw_only=True):
+    """What only the endpoint understands of a reply, as it came: thoughts, signatures, ciphertext.
+
+    `wire` is the protocol, `origin` the digest of wire, address and model: an endpoint gets back
+    what is its own only. `data` is JSON text cut from the body. Tool formats and scorers never read
+    it.
+    """
+
+    wire: str
+    origin: str
+    data: str
+
+
 class Message(Record, frozen=True, kw_only=True):
-    """One message: role and parts, an assistant's calls, and the call id of a tool result."""
+    """One message: role and parts, an assistant's calls, and the call id of a tool result.
+
+    `is_error` marks the result of a call that failed. `provider_state` is that of the reply which
+    an assistant's message repeats.
+    """
 
     role: Role
     parts: tuple[Part, ...] = ()
     calls: tuple[Call, ...] = ()
     call_id: str = ""
+    is_error: bool = False
+    provider_state: ProviderState | None = None
 
     @property
     def text(self) -> str:
@@ -82,13 +101,17 @@ class Message(Record, frozen=True, kw_only=True):
 class Tool(Record, frozen=True, kw_only=True):
     """A tool as offered.
 
-    `parameters` is JSON Schema, `source` the published document, unchanged.
+    `parameters` is JSON Schema, `source` the published document, unchanged. A call of a
+    `read_only` tool changes nothing. `extra_fields` are sent next to the name where the wire has a
+    place for them, such as a schema of what the tool returns.
     """
 
     name: str
     description: str = ""
     parameters: dict[str, Any] = {}
     source: Any = None
+    read_only: bool = False
+    extra_fields: dict[str, Any] = {}
 
 
 class Sampling(Record, frozen=True, kw_only=True):
@@ -126,6 +149,8 @@ class Limits(Record, frozen=True, kw_only=True):
 class Task(Record, frozen=True, kw_only=True):
     """One item as asked; `id` names the item with its axes, `item` is the base for pairing.
 
+    `suite` is filled in when the tasks of a run are chosen, where it is "".
+
     `data` are plain values that the suite stores for its environment, scorer and controls. A suite
     describes them by a record, which `core.task_data` reads. `sampling` and `tool_format` are
     settings that this task fixes; for all others the run's settings apply. `needs` are set-up
@@ -133,7 +158,7 @@ class Task(Record, frozen=True, kw_only=True):
     """
 
     id: str
-    suite: str
+    suite: str = ""
     turns: tuple[Turn, ...]
     item: str = ""
     category: str = ""
@@ -161,12 +186,30 @@ class Request(Record, frozen=True, kw_only=True):
 
 
 class Usage(Record, frozen=True, kw_only=True):
-    """Tokens, as the endpoint counts them."""
+    """Tokens, as the endpoint counts them.
+
+    `input` includes `cached`, which were read from the provider's cache, and `cache_written`, which
+    were stored there. `output` includes `reasoning`.
+    """
 
     input: int = 0
     output: int = 0
     reasoning: int = 0
     cached: int = 0
+    cache_written: int = 0
+
+
+AdaptationKind: TypeAlias = Literal[
+    "tool_name", "tool_schema", "tool_choice", "setting", "call_id", "arguments", "state_dropped",
+    "state_patched", "media_moved", "content",
+]  # fmt: skip
+
+
+class Adaptation(Record, frozen=True, kw_only=True):
+    """What a wire changed of a request so that the endpoint takes it; `detail` says what."""
+
+    kind: AdaptationKind
+    detail: str
 
 
 StopReason: TypeAlias = Literal["stop", "length", "refused", "malformed", "over_long"]
@@ -182,6 +225,12 @@ class Reply(Record, frozen=True, kw_only=True):
     from the cache and no model was asked. `defects` names the parts of the answer that were over a
     limit and cut, or that were not believed. `complaint` is what the endpoint said where it refused
     the conversation as too long: without keys, on one line, its first part.
+
+    `provider_state` is what the endpoint wants back with this reply. `adaptations` says what was
+    changed of the request. `finish` is the endpoint's own word for how the reply ended, where that
+    says more than `stop`. `first_token_s` and `first_call_s` are the times to the first output and
+    to the first call of a streamed reply. `request_id`, `fingerprint` and `upstream` are what the
+    endpoint says of the request, of its system, and of the provider behind it.
     """
 
     text: str = ""
@@ -194,6 +243,14 @@ class Reply(Record, frozen=True, kw_only=True):
     from_cache: bool = False
     defects: tuple[str, ...] = ()
     complaint: str = ""
+    provider_state: ProviderState | None = None
+    adaptations: tuple[Adaptation, ...] = ()
+    finish: str = ""
+    first_token_s: float | None = None
+    first_call_s: float | None = None
+    request_id: str = ""
+    fingerprint: str = ""
+    upstream: str = ""
 
 
 class Result(Record, frozen=True, kw_only=True):
@@ -212,12 +269,18 @@ class Result(Record, frozen=True, kw_only=True):
 # --- what happened ----------------------------------------------------------------------
 
 
-class Ruling(Record, frozen=True, kw_only=True):
-    """How a simulated user judged a reply without calls.
+UserEnding: TypeAlias = Literal["", "done", "not_possible", "max_turns", "empty", "no_answer"]
 
-    `allowed`: the reply only asked for what the user may disclose; then `reply` is the user's
-    answer, else "". `topics` are the topics that were asked for, by their names in the user's list.
-    `judge` says who decided; `usage` counts its tokens if that was a model.
+
+class Ruling(Record, frozen=True, kw_only=True):
+    """How a simulated user took a reply without calls.
+
+    `allowed`: the user answers; then `reply` is its answer. Else `reply` is what it said when it
+    ended the conversation, which the model is not sent, or "". `topics` are the topics that were
+    asked for, by their names in the user's list. `judge` says who decided; `usage` counts its
+    tokens if that was a model. A user with a goal also says by `ending` why it ended: the goal is
+    done or not possible, it may say no more, it said nothing, or the reply had no text for it.
+    `faults` are those that show in its own reply alone: `tool_call`, `cut`.
     """
 
     allowed: bool
@@ -226,16 +289,20 @@ class Ruling(Record, frozen=True, kw_only=True):
     reason: str = ""
     judge: str = ""
     usage: Usage = Usage()
+    ending: UserEnding = ""
+    faults: tuple[str, ...] = ()
 
 
 class Step(Record, frozen=True, kw_only=True):
     """One reply, its calls and their results.
 
-    `new_messages` are the system and user messages new before this reply, as the tool format sent
-    them. `calls` are the calls as the tool format parsed them. `results` pairs with `calls`; it is
-    shorter if the last calls were over a limit and not executed. `fault` says why the tool format
-    could not parse the reply. `phase` is the phase of the request, for agents that work in phases.
-    `ruling` is the simulated user's judgement of a reply without calls, if there is such a user.
+    `call_durations_s` pairs with `results`: how long each call took. `new_messages` are the system
+    and user messages new before this reply, as the tool format sent them. `calls` are the calls as
+    the tool format parsed them. `results` pairs with `calls`; it is shorter if the last calls were
+    over a limit and not executed. `fault` says why the tool format could not parse the reply.
+    `phase` is the phase of the request, for agents that work in phases. `ruling` is the simulated
+    user's judgement of a reply without calls, if there is such a user. `opening` is how that user
+    opened the conversation; it is on the first step, where the task has no message of a user.
     """
 
     reply: Reply
@@ -243,9 +310,11 @@ class Step(Record, frozen=True, kw_only=True):
     new_messages: tuple[Message, ...] = ()
     calls: tuple[Call, ...] = ()
     results: tuple[Result, ...] = ()
+    call_durations_s: tuple[float, ...] = ()
     fault: str = ""
     phase: str = ""
     ruling: Ruling | None = None
+    opening: Ruling | None = None
 
 
 Ending: TypeAlias = Literal[
@@ -281,7 +350,8 @@ class Judgement(Record, frozen=True, kw_only=True):
     """One judge model's judgement of one episode: a `value` in [0, 1], or None and a `failure`.
 
     `text` is the judge's last reply. `form` identifies how it was asked: judgements of different
-    forms are not counted together. `usage` is the sum over all its replies.
+    forms are not counted together. `usage` is the sum over all its replies. `served_model` is what
+    the endpoint says that answered, such as a version.
     """
 
     task: str
@@ -293,6 +363,7 @@ class Judgement(Record, frozen=True, kw_only=True):
     failure: Failure | None = None
     form: str = ""
     usage: Usage = Usage()
+    served_model: str = ""
 
 
 # --- what it was worth ------------------------------------------------------------------
@@ -424,11 +495,13 @@ class ParsedReply(Struct, frozen=True):
     """What a tool format parsed from a reply: calls, a fault, or both.
 
     `fault` says what could not be read as calls. The readable calls are executed in any case. A
-    fault without calls ends the turn.
+    fault without calls ends the turn. `reply` is the reply as it is to be stored, where the format
+    found something else in its text: reasoning.
     """
 
     calls: tuple[Call, ...] = ()
     fault: str = ""
+    reply: Reply | None = None
 
 
 class ToolFormat(Protocol):

@@ -21,7 +21,7 @@ _SECRET_NAME = re.compile(
     "|(?:^|[^a-z])pat(?:$|[^a-z])|pw(?:$|[^a-z])",
     re.IGNORECASE,
 )
-# headers whose values are no secret
+# headers whose values are not secret
 PUBLIC_HEADERS = ("accept", "accept-encoding", "accept-language", "content-type", "user-agent")
 _WORDS_AND_NUMBERS = re.compile(
     r"\W*(?:[^\W\d_]{1,20}|\d{1,12})(?:[\W_]+(?:[^\W\d_]{1,20}|\d{1,12}))*\W*"
@@ -41,6 +41,7 @@ _KEY_PREFIX = re.compile(
 _ALPHANUMERIC_RUN = re.compile("[A-Za-z0-9]+")
 _BASE64_RUN = re.compile("[A-Za-z0-9+/=]{16,}")
 _KEY_CHARS_RUN = re.compile("[A-Za-z0-9_+/=~.-]+")
+_LONG_KEY_CHARS_RUN = re.compile("[A-Za-z0-9_+/=~.-]{12,}")  # no key by its form is shorter
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DIGEST = re.compile("[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}")
 _MIN_RANDOM_CHARS = 16  # a piece of mixed letters and digits from this length is random
@@ -314,9 +315,29 @@ def mask_command(words: Sequence[str], environ: Mapping[str, str] = os.environ) 
     return found
 
 
-def _mask_run(run: re.Match[str]) -> str:
+def mask_random_text(text: str) -> str:
+    """Return a text in which what has the form of a key is masked.
+
+    Unlike in a command line, no part is taken for a path that exists here.
+    """
+    return _LONG_KEY_CHARS_RUN.sub(_mask_random_run, text)
+
+
+def _mask_random_run(run: re.Match[str]) -> str:
     text = run[0]
-    if not looks_like_key(text) or _is_path(text):
+    masked = _mask_key_like_run(run) if looks_like_key(text) else ""
+    if not masked:
+        return text
+    return placeholder_for(text) if masked == text else masked  # base64, whose pieces are not keys
+
+
+def _mask_run(run: re.Match[str]) -> str:
+    return run[0] if _is_path(run[0]) else _mask_key_like_run(run)
+
+
+def _mask_key_like_run(run: re.Match[str]) -> str:
+    text = run[0]
+    if not looks_like_key(text):
         return text
     has_prefix = _KEY_PREFIX.search(text) is not None
     return placeholder_for(text) if has_prefix else _ALPHANUMERIC_RUN.sub(_mask_piece, text)

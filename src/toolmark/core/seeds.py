@@ -41,7 +41,7 @@ def draw_one(rng: Random, options: Sequence[T]) -> T:
     return options[draw_below(rng, len(options))]
 
 
-def shuffle(rng: Random, items: MutableSequence[T]) -> None:
+def shuffle_items(rng: Random, items: MutableSequence[T]) -> None:
     """Shuffle in place (Fisher-Yates, from the end)."""
     for i in range(len(items) - 1, 0, -1):
         j = draw_below(rng, i + 1)
@@ -57,5 +57,5 @@ def sample_indices(rng: Random, n: int, k: int) -> list[int]:
         i = draw_below(rng, j + 1)
         chosen[j if i in chosen else i] = None
     picked = list(chosen)
-    shuffle(rng, picked)
+    shuffle_items(rng, picked)
     return picked

@@ -127,7 +127,7 @@ class VectorStore:
             batch = hashes[start : start + _QUERY_PARAMETERS]
             placeholders = ",".join("?" * len(batch))
             query = f"SELECT text, row FROM rows WHERE text IN ({placeholders})"
-            for key, row in self._execute(query, batch):
+            for key, row in self._execute_query(query, batch):
                 found[by_hash[key]] = np.frombuffer(row, dtype="<f4").astype(np.float32)
         return found
 
@@ -137,9 +137,9 @@ class VectorStore:
             (_text_hash(text), np.asarray(row, dtype="<f4").tobytes())
             for text, row in vectors.items()
         ]
-        self._execute("INSERT OR IGNORE INTO rows VALUES (?, ?)", records, is_batch=True)
+        self._execute_query("INSERT OR IGNORE INTO rows VALUES (?, ?)", records, is_batch=True)
 
-    def _execute(
+    def _execute_query(
         self, query: str, parameters: Sequence[Any], *, is_batch: bool = False
     ) -> list[Any]:
         try:

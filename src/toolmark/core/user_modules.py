@@ -6,6 +6,8 @@ import hashlib
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -14,17 +16,10 @@ from types import ModuleType
 from typing import Any
 
 from toolmark.core.errors import ToolmarkError, UsageError, describe_error, suggest_names
+from toolmark.core.nearest_files import suggest_file
 
 FILE_MODULE_PREFIX = "_toolmark_file_"  # prefix of the names of modules loaded from a file
 _MISSING = object()
-
-# parts of module names, alone or before an underscore, and the extra they need; the first counts
-EXTRA_BY_PACKAGE = {
-    "image": "vision", "vision": "vision", "mfcl_vision": "vision", "m3": "m3", "mcp": "m3",
-    "mfcl": "speech", "perturb": "speech", "speech": "speech", "language": "speech",
-    "hub": "multinet-hub",
-    "multinet": "multinet",
-}  # fmt: skip
 
 
 def is_module_spec(spec: str) -> bool:
@@ -38,6 +33,18 @@ def is_file_spec(spec: str) -> bool:
     """Return whether a text has the form `FILE.py:NAME`."""
     path, colon, name = spec.rpartition(":")
     return bool(colon) and path.endswith(".py") and name.isidentifier()
+
+
+def is_code_spec(spec: str) -> bool:
+    """Return whether a text names code: `module:attribute` or `FILE.py:NAME`."""
+    return is_module_spec(spec) or is_file_spec(spec)
+
+
+def loaded_module(spec: str) -> ModuleType | None:
+    """Return the module of `module:attribute` or `FILE.py:NAME`, None where it is not imported."""
+    module = spec.rpartition(":")[0]
+    name = file_module_name(Path(module)) if is_file_spec(spec) else module
+    return sys.modules.get(name)
 
 
 def normalize_spec(spec: str) -> str:
@@ -59,21 +66,7 @@ def import_attribute(spec: str) -> Any:
     folder. Raises UsageError naming the nearest attribute.
     """
     module, _, path = spec.rpartition(":")
-    is_ours = module.partition(".")[0] == "toolmark"
-    folder = str(Path(module).resolve().parent) if is_file_spec(spec) else os.getcwd()
-    if not is_ours and folder not in sys.path:  # console scripts lack it
-        sys.path.append(folder)
-    try:
-        found: Any = _load_file(Path(module)) if is_file_spec(spec) else import_module(module)
-    except ModuleNotFoundError as error:
-        hint = f"; next: {module_install_command(module)}" if module_install_command(module) else ""
-        raise UsageError(f"cannot import {module}: {error}{hint}") from None
-    except ToolmarkError:
-        raise
-    except Exception as error:
-        if is_ours:  # a fault of toolmark
-            raise
-        raise UsageError(f"cannot import {module}: {describe_error(error)}") from error
+    found: Any = import_file(Path(module)) if is_file_spec(spec) else _import_by_name(module)
     for name in path.split("."):
         inner = getattr(found, name, _MISSING)
         if inner is _MISSING:
@@ -83,19 +76,63 @@ def import_attribute(spec: str) -> Any:
     return found
 
 
+def import_file(file: Path) -> ModuleType:
+    """Return the module of a user's file; its folder is searched last for what it imports.
+
+    Raises UsageError for a file that cannot be imported.
+    """
+    _search_last(str(file.resolve().parent))
+    with _import_errors(str(file)):
+        return load_file(file)
+
+
+def _import_by_name(module: str) -> ModuleType:
+    is_ours = module.partition(".")[0] == "toolmark"
+    if not is_ours:
+        _search_last(os.getcwd())
+    with _import_errors(module, is_ours=is_ours):
+        return import_module(module)
+
+
+def _search_last(folder: str) -> None:
+    if folder not in sys.path:  # console scripts lack it
+        sys.path.append(folder)
+
+
+@contextmanager
+def _import_errors(module: str, *, is_ours: bool = False) -> Iterator[None]:
+    """Raise what an import raises as UsageError; a fault of toolmark passes through."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        hint = f"; next: {step}" if (step := error_install_command(error)) else ""
+        raise UsageError(f"cannot import {module}: {error}{hint}") from None
+    except ToolmarkError:
+        raise
+    except Exception as error:
+        if is_ours:
+            raise
+        raise UsageError(f"cannot import {module}: {describe_error(error)}") from error
+
+
 def _is_public(name: str) -> bool:
     return not name.startswith("_")
 
 
-def _load_file(file: Path) -> ModuleType:
-    """Return the module of a file, run once; its name follows from its path and is unique."""
+def file_module_name(file: Path) -> str:
+    """Return the name of the module that a file is loaded as; it is unique to the path."""
     path = file.resolve()
-    name = f"{FILE_MODULE_PREFIX}{path.stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
+    return f"{FILE_MODULE_PREFIX}{path.stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
+
+
+def load_file(file: Path) -> ModuleType:
+    """Return the module of a file, run once; its name follows from its path and is unique."""
+    path, name = file.resolve(), file_module_name(file)
     if name in sys.modules:
         return sys.modules[name]
     found = spec_from_file_location(name, path)
     if found is None or found.loader is None or not path.is_file():
-        raise UsageError(f"{file}: no such file")
+        raise UsageError(f"{file}: no such file{suggest_file(file)}")
     module = sys.modules[name] = module_from_spec(found)
     try:
         found.loader.exec_module(module)
@@ -103,17 +140,6 @@ def _load_file(file: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-def module_install_command(module: str) -> str:
-    """Return how to install the extra that a module of ours needs, "" if it needs none."""
-    own, *parts = module.split(".")
-    extras = [
-        extra
-        for name, extra in EXTRA_BY_PACKAGE.items()
-        if any(part == name or part.startswith(f"{name}_") for part in parts)
-    ]
-    return install_command(extras[0]) if own == "toolmark" and extras else ""
 
 
 def install_command(extra: str) -> str:
@@ -129,7 +155,22 @@ def install_command(extra: str) -> str:
 
 
 def error_install_command(error: ModuleNotFoundError) -> str:
-    """Return how to install the extra that a module of toolmark needs, if its import failed."""
-    frames = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
-    ours = [name for name in frames if name.partition(".")[0] == "toolmark"]
-    return module_install_command(ours[-1]) if ours else ""
+    """Return how to install the extra that a failed import needs, "" if no package names one.
+
+    A package of toolmark names its extra as `EXTRA`. Of the modules that were being imported, the
+    innermost one in such a package counts.
+    """
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    for module in reversed(frames):
+        if extra := _package_extra(module):
+            return install_command(extra)
+    return ""
+
+
+def _package_extra(module: str) -> str:
+    """Return the extra that a module's package names, or the nearest package around it."""
+    while module.partition(".")[0] == "toolmark":
+        if module in sys.modules and (extra := vars(sys.modules[module]).get("EXTRA")):
+            return str(extra)
+        module = module.rpartition(".")[0]
+    return ""

@@ -33,7 +33,7 @@ _MAX_SHOWN_CHARS = 100  # of an item and of an error
 _CHILD_PROGRAM = (
     "import sys; from multiprocessing.connection import Connection; "
     "pipe = Connection(int(sys.argv[1])); sys.path[:] = pipe.recv(); "
-    f"from {__name__} import serve; serve(pipe)"
+    f"from {__name__} import process_items; process_items(pipe)"
 )
 
 
@@ -114,7 +114,7 @@ class _WorkerProcess(Generic[T, R]):
         except (EOFError, OSError):
             code = self._process.wait(_WAIT_S)
             raise DataError(
-                f"a process that worked on {_abbreviate(item)} {_describe_exit(code)}"
+                f"a process that worked on {_abbreviated_repr(item)} {_describe_exit(code)}"
             ) from None
         if not succeeded:
             if isinstance(result, _WorkError):
@@ -136,7 +136,7 @@ class _WorkerProcess(Generic[T, R]):
         self._pipe.close()
 
 
-def serve(pipe: Connection[Any, Any]) -> None:
+def process_items(pipe: Connection[Any, Any]) -> None:
     """Process the items from the pipe until it closes; runs in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     with suppress(EOFError, OSError):
@@ -166,10 +166,12 @@ class _WorkError(DataError):
 
 def _make_work_error(item: object, error: Exception) -> _WorkError:
     description = f"{type(error).__name__}: {error}"[:_MAX_SHOWN_CHARS]
-    return _WorkError(f"the work on {_abbreviate(item)} failed: {description}; its trace is above")
+    return _WorkError(
+        f"the work on {_abbreviated_repr(item)} failed: {description}; its trace is above"
+    )
 
 
-def _abbreviate(item: object) -> str:
+def _abbreviated_repr(item: object) -> str:
     text = repr(item)
     return text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}…"
 

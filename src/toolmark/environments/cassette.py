@@ -186,7 +186,7 @@ class Cassette:
         self._missing_newline = b""
         self._descriptor = -1
         if path.exists():
-            self._read()
+            self._read_file()
 
     def __contains__(self, question: tuple[str, Mapping[str, Any]]) -> bool:
         """Tell whether the question has an answer that counts in every episode."""
@@ -200,7 +200,7 @@ class Cassette:
         """Return the recordings of a task, in their order."""
         return self._recordings.get(task, [])
 
-    def redact(self, value: Any) -> Any:
+    def redact_secrets(self, value: Any) -> Any:
         """Return plain values with secrets replaced, including numbers equal to a secret."""
         return replace_texts(value, self._redactions) if self._redactions else value
 
@@ -226,7 +226,7 @@ class Cassette:
         """
         encoded = [self._encode_line(line) for line in lines]
         if self._descriptor < 0:
-            self._lock()
+            self._lock_file()
         data = self._missing_newline + b"".join(data + b"\n" for data, _ in encoded)
         try:
             os.ftruncate(self._descriptor, self._size)  # drop a line that a crash has cut off
@@ -244,7 +244,7 @@ class Cassette:
         """Return a line as it is written, and as it will be read."""
         plain = msgspec.to_builtins(line)
         for name in _ANSWER_FIELDS & plain.keys():  # each alone: some have escaped surrogates
-            plain[name] = msgspec.Raw(json_codec.encode_record(self.redact(plain[name])))
+            plain[name] = msgspec.Raw(json_codec.encode_record(self.redact_secrets(plain[name])))
         data = msgspec.json.encode(plain)
         try:
             return data, _parse_line(data)
@@ -253,7 +253,7 @@ class Cassette:
             text = f"{self.path}: cannot keep an answer{what}: {describe_decode_error(error)}"
             raise ToolEnvironmentError(text) from None
 
-    def _lock(self) -> None:
+    def _lock_file(self) -> None:
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -269,7 +269,7 @@ class Cassette:
 
     # --- reading
 
-    def _read(self) -> None:
+    def _read_file(self) -> None:
         try:
             with self.path.open("rb") as file:
                 self._size_when_read = os.fstat(file.fileno()).st_size
@@ -313,7 +313,7 @@ class Cassette:
                 self._episode.add_line(line)
 
     def _question_key(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        return question_key(tool, self.redact(json_codec.to_plain_json(dict(arguments))))
+        return question_key(tool, self.redact_secrets(json_codec.to_plain_json(dict(arguments))))
 
 
 def _parse_line(data: bytes) -> Line:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from toolmark.core import seeds
-from toolmark.core.environment import Environment, EnvironmentFactory
+from toolmark.core.environment import Environment
 from toolmark.core.errors import DataError
 from toolmark.core.json_codec import InvalidJson, escape_surrogates, parse_json
 from toolmark.core.records import Call, Result, Task, Text, Tool
@@ -151,7 +150,7 @@ def parse_arguments(node: Node, arguments: str) -> dict[str, int] | ArgumentFaul
         found = parse_json(arguments)
     except InvalidJson as error:
         return ArgumentFault(
-            "unreadable", f"the arguments are not readable JSON: {_shorten(str(error))}"
+            "unreadable", f"the arguments are not readable JSON: {_shown_text(str(error))}"
         )
     if not isinstance(found, dict):
         return ArgumentFault("unreadable", "the arguments must be one JSON object")
@@ -182,11 +181,11 @@ def _to_integer(value: object) -> int | None:
 
 
 def _join_names(names: list[str]) -> str:
-    shown = ", ".join(_shorten(name) for name in names[:5])
+    shown = ", ".join(_shown_text(name) for name in names[:5])
     return f"{shown}, ..." if len(names) > 5 else shown
 
 
-def _shorten(text: str) -> str:
+def _shown_text(text: str) -> str:
     return escape_surrogates(
         text if len(text) <= _MAX_SHOWN_CHARS else text[:_MAX_SHOWN_CHARS] + "..."
     )
@@ -214,7 +213,7 @@ class FunctionGraphEnvironment(Environment):
         """Compute one function."""
         node = self.index.nodes.get(call.name)
         if node is None:
-            return _error_result(f"function not found: {_shorten(call.name)}")
+            return _error_result(f"function not found: {_shown_text(call.name)}")
         inputs = parse_arguments(node, call.arguments)
         if isinstance(inputs, ArgumentFault):
             return _error_result(f"{node.function}: {inputs.text}")
@@ -245,14 +244,3 @@ class FunctionGraphEnvironment(Environment):
 
 def _error_result(text: str) -> Result:
     return Result(parts=(Text(text),), is_error=True)
-
-
-class FunctionGraphFactory(EnvironmentFactory):
-    """The environment factory: a new environment per episode, nothing shared."""
-
-    @asynccontextmanager
-    async def open_environment(
-        self, task: Task, needed: Mapping[str, Any], /
-    ) -> AsyncIterator[Environment]:
-        """Yield the environment of a task."""
-        yield FunctionGraphEnvironment(task)

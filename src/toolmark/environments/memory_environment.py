@@ -20,7 +20,7 @@ from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.environment import Environment
 from toolmark.core.errors import DataError
 from toolmark.core.records import Call, Message, Result, Text, Tool
-from toolmark.environments.object_environment import EpisodeObjects, answer_call
+from toolmark.environments.object_environment import EpisodeObjects, answer_call, name_method
 
 MAX_CORE_ENTRIES, MAX_CORE_CHARS = 7, 300
 MAX_ARCHIVAL_ENTRIES, MAX_ARCHIVAL_CHARS = 50, 2000
@@ -253,12 +253,19 @@ def _too_long_error(doing: str) -> ToolOutcome:
 
 
 class MemoryEnvironment(Environment):
-    """One episode with a memory."""
+    """One episode with a memory.
 
-    def __init__(self, offered_tools: tuple[Tool, ...], store: MemoryStore) -> None:
+    Errors on the arguments of a call name the tool, and `class_name` before it if there is one.
+    """
+
+    def __init__(
+        self, offered_tools: tuple[Tool, ...], store: MemoryStore, *, class_name: str = ""
+    ) -> None:
         self.offered_tools = offered_tools
         self.store = store
-        self._objects = EpisodeObjects({}, store.tools())
+        prefix = f"{class_name}." if class_name else ""
+        table = {name: name_method(x, f"{prefix}{name}") for name, x in store.tools().items()}
+        self._objects = EpisodeObjects({}, table)
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools; they never change."""

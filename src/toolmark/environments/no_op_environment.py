@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any
-
-from toolmark.core.environment import Environment, EnvironmentFactory
-from toolmark.core.media import MediaStore
+from toolmark.core.environment import Environment
 from toolmark.core.records import Call, Result, Task, Tool
 
 EMPTY_RESULT = Result()
@@ -27,25 +22,3 @@ class NoOpEnvironment(Environment):
     async def call(self, call: Call, /) -> Result:
         """Return the fixed result for any call."""
         return self._result
-
-
-class NoOpFactory(EnvironmentFactory):
-    """Makes a NoOpEnvironment for each episode; it has no resources to close."""
-
-    def __init__(self, result: Result = EMPTY_RESULT) -> None:
-        self._result = result
-
-    @asynccontextmanager
-    async def open_environment(
-        self, task: Task, needed: Mapping[str, Any], /
-    ) -> AsyncIterator[NoOpEnvironment]:
-        """Yield the environment of a task."""
-        yield NoOpEnvironment(task, self._result)
-
-
-@asynccontextmanager
-async def open_no_op_factory(
-    media: MediaStore, *, result: Result = EMPTY_RESULT
-) -> AsyncIterator[NoOpFactory]:
-    """Yield the environment factory."""
-    yield NoOpFactory(result)

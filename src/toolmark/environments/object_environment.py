@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import FunctionType, MethodType
 from typing import Any
 
 from toolmark.core import json_codec
@@ -52,7 +53,7 @@ class EpisodeObjects:
         self.instances = instances
         self.table = table
 
-    def invoke(self, name: str, arguments: Mapping[str, Any]) -> Any:
+    def invoke_method(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Return a method's value, or a CallOutcome for an unknown name or a failed method."""
         method = self.table.get(name)
         if method is None:
@@ -64,7 +65,7 @@ class EpisodeObjects:
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> CallOutcome:
         """Call a method by keyword and return its result as text."""
-        value = self.invoke(name, arguments)
+        value = self.invoke_method(name, arguments)
         if isinstance(value, CallOutcome):
             return value
         try:
@@ -97,6 +98,20 @@ def public_methods(kind: type) -> tuple[str, ...]:
     return tuple(
         name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))
     )
+
+
+def name_method(method: Any, name: str) -> Method:
+    """Return a bound method that errors on its arguments call by this name."""
+    function = method.__func__
+    renamed = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    renamed.__qualname__ = name
+    return MethodType(renamed, method.__self__)
 
 
 def public_attributes(instance: object) -> dict[str, Any]:

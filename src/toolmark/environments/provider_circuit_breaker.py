@@ -63,7 +63,7 @@ class ProviderCircuitBreaker:
         soon as the provider is given up.
         """
         if n_waits >= MAX_WAITS_UNANSWERED and not self._has_answered:
-            self._trip(f"it never answered; {reason}")
+            self._open_circuit(f"it never answered; {reason}")
         self.raise_if_tripped()
         waits, token = _WAITS.get({}), object()
         waits[token] = f"{self.name}, {reason}"
@@ -78,9 +78,9 @@ class ProviderCircuitBreaker:
         """Return the error to raise for a question that failed after all retries."""
         self._n_failed += 1
         if self._n_failed >= MAX_FAILED_QUESTIONS:
-            self._trip(f"{MAX_FAILED_QUESTIONS} searches in a row in vain; {reason}")
+            self._open_circuit(f"{MAX_FAILED_QUESTIONS} searches in a row in vain; {reason}")
         return ToolEnvironmentError(f"the search provider {self.name}: {reason}")
 
-    def _trip(self, reason: str) -> None:
+    def _open_circuit(self, reason: str) -> None:
         self._reason = self._reason or reason
         self._tripped.set()

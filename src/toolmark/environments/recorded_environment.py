@@ -207,7 +207,7 @@ class RecordedEnvironment(DelegatingEnvironment):
 
     def _question_key(self, call: Call) -> str:
         return question_key(
-            call.name, self._episode.cassette.redact(self._recorded_arguments(call))
+            call.name, self._episode.cassette.redact_secrets(self._recorded_arguments(call))
         )
 
     def _describe_missing_answer(self, what: str, call: Call | None) -> str:
@@ -320,7 +320,7 @@ class RecordedEnvironment(DelegatingEnvironment):
 
     def _opening_digest(self, messages: tuple[Message, ...]) -> str:
         plain = replace_texts(msgspec.to_builtins(messages), self._to_recorded)
-        return value_digest(self._episode.cassette.redact(plain))
+        return value_digest(self._episode.cassette.redact_secrets(plain))
 
     def _copy_media(self, parts: Iterable[Part]) -> None:
         """Copy what an answer refers to into the cassette, or from it into the store of the run.

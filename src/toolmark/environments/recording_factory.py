@@ -75,14 +75,14 @@ class RecordingFactory(DelegatingFactory):
         An episode that breaks off is not recorded. Raises ToolEnvironmentError where there is no
         recording to follow.
         """
-        episode = self._identify(task, needed)
+        episode = self._identify_episode(task, needed)
         recordings = [] if self.mode == "record" else self._matching_recordings(episode)
         if recordings:
             with tempfile.TemporaryDirectory(prefix="toolmark-") as folder:
                 replay = RecordedEnvironment(episode, recordings, Path(folder))
                 try:
                     yield replay
-                    self._write(replay)
+                    self._write_lines(replay)
                 finally:
                     await replay.close()
         elif episode.live_factory is not None:
@@ -90,11 +90,11 @@ class RecordingFactory(DelegatingFactory):
                 recorded = RecordedEnvironment(episode)
                 await recorded.use_live(live)
                 yield recorded
-                self._write(recorded)
+                self._write_lines(recorded)
         else:
             raise ToolEnvironmentError(self._describe_missing(episode))
 
-    def _identify(self, task: Task, needed: Mapping[str, Any]) -> Episode:
+    def _identify_episode(self, task: Task, needed: Mapping[str, Any]) -> Episode:
         return Episode(
             self.cassette,
             self.media,
@@ -106,7 +106,7 @@ class RecordingFactory(DelegatingFactory):
             "" if self.instance is None else value_digest(self.instance(task)),
         )
 
-    def _write(self, environment: RecordedEnvironment) -> None:
+    def _write_lines(self, environment: RecordedEnvironment) -> None:
         lines = environment.lines_to_write()
         if lines and self.header is not None:
             self.cassette.write_header(self.header)

@@ -23,6 +23,7 @@ from toolmark.environments.cassette import Cassette
 from toolmark.environments.object_environment import (
     CallOutcome,
     failed_outcome,
+    name_method,
     outcome_result,
     parse_arguments,
     value_text,
@@ -32,6 +33,7 @@ SEARCH_TOOL, FETCH_TOOL = "search_engine_query", "fetch_url_content"
 PAGE_MODES = ("raw", "markdown", "truncate")
 URL_SCHEMES = ("http://", "https://")
 NO_REGION = "wt-wt"
+OFFICIAL_CLASS = "WebSearchAPI"  # of BFCL V4
 DEFAULT_MAX_RESULTS = 10
 
 
@@ -143,8 +145,8 @@ class SearchEnvironment(Environment):
 
     With `takes_parts` the search tool takes its query in parts, as `search_tools(takes_parts=True)`
     describes it. With `official_wording` unusual arguments have the effects of BFCL V4: max_results
-    slices a list as in Python, and only lower-case schemes are known. Otherwise null counts as left
-    out, and an error says what is expected.
+    slices a list as in Python, only lower-case schemes are known, and errors on the arguments have
+    Python's words. Otherwise null counts as left out, and an error says what is expected.
     """
 
     def __init__(
@@ -172,8 +174,8 @@ class SearchEnvironment(Environment):
 
     async def _call_outcome(self, call: Call) -> CallOutcome:
         tools: dict[str, Callable[..., Awaitable[Any]]] = {
-            SEARCH_TOOL: self._search_by_parts if self.takes_parts else self._search,
-            FETCH_TOOL: self._fetch,
+            SEARCH_TOOL: self._search_by_parts if self.takes_parts else self._search_web,
+            FETCH_TOOL: self._fetch_page,
         }
         tool = tools.get(call.name)
         if tool is None:
@@ -188,12 +190,15 @@ class SearchEnvironment(Environment):
                 name: value for name, value in tool_arguments.items() if value is not None
             }
         try:
-            inspect.signature(tool).bind(**tool_arguments)
+            if self.official_wording:
+                tool = name_method(tool, f"{OFFICIAL_CLASS}.{call.name}")
+            else:
+                inspect.signature(tool).bind(**tool_arguments)
             return CallOutcome(value_text(await tool(**tool_arguments)))
         except (TypeError, ValueError) as error:
             return failed_outcome(str(error))
 
-    async def _search(
+    async def _search_web(
         self, keywords: Any, max_results: Any = DEFAULT_MAX_RESULTS, region: Any = NO_REGION
     ) -> Any:
         most = max_results if self.official_wording else _require_count(max_results)
@@ -218,9 +223,11 @@ class SearchEnvironment(Environment):
     ) -> Any:
         parts = zip(QUERY_PARTS, (query_text, image_text, visual_features), strict=True)
         keywords = join_query_parts(*(_require_text(value, name) for name, value in parts))
-        return await self._search(keywords, max_results, region)
+        return await self._search_web(keywords, max_results, region)
 
-    async def _fetch(self, url: Any, mode: Any = "raw") -> Any:
+    async def _fetch_page(self, url: Any, mode: Any = "raw") -> Any:
+        if self.official_wording and not isinstance(url, str):
+            raise TypeError(f"'{type(url).__name__}' object has no attribute 'startswith'")
         scheme = _require_text(url, "url")[: len(URL_SCHEMES[-1])]
         if not (scheme if self.official_wording else scheme.lower()).startswith(URL_SCHEMES):
             raise ValueError(f"Invalid URL: {url}")

@@ -288,18 +288,18 @@ class WebEngine:
             return SearchOutcome(
                 error=f"The query is too long: {n_chars} characters of {MAX_QUERY_CHARS}."
             )
-        return self._redact(await self._search_with_retries(keywords, region))
+        return self._without_key(await self._search_with_retries(keywords, region))
 
     async def fetch(self, url: str, /) -> FetchOutcome:
         """Fetch a public page."""
         try:
-            return self._redact(
+            return self._without_key(
                 FetchOutcome(content=json_codec.escape_surrogates(await self.fetch_page(url)))
             )
         except public_web.PageError as error:
-            return self._redact(FetchOutcome(error=str(error)))
+            return self._without_key(FetchOutcome(error=str(error)))
 
-    def _redact(self, answer: Answered) -> Answered:
+    def _without_key(self, answer: Answered) -> Answered:
         """Return an answer without the key."""
         return msgspec.convert(
             replace_texts(msgspec.to_builtins(answer), self._redactions), type(answer)
@@ -321,7 +321,7 @@ class WebEngine:
     async def _ask_once(self, question: SearchRequest) -> SearchOutcome | str:
         """Return the outcome, or a text with the reason to ask again."""
         try:
-            answer = await self._send(question)
+            answer = await self._send_query(question)
         except EndpointError as error:
             return f"{error}"
         self.circuit_breaker.record_response()
@@ -332,18 +332,18 @@ class WebEngine:
         try:
             found = self.provider.parse_answer(answer.body)
         except json_codec.InvalidJson:
-            return refused or f"status {answer.status}, a body that is no JSON"
+            return refused or f"status {answer.status}, a body that is not JSON"
         except msgspec.ValidationError:  # a retry may cost money, and gives the same answer
             if refused:
                 return refused
-            reason = f"status {answer.status}, a body that is no search result"
+            reason = f"status {answer.status}, a body that is not a search result"
             raise self.circuit_breaker.record_failure(reason) from None
         if isinstance(found, SearchOutcome):
             self.circuit_breaker.record_success()
             return refused or found
         return found
 
-    async def _send(self, question: SearchRequest) -> HttpAnswer:
+    async def _send_query(self, question: SearchRequest) -> HttpAnswer:
         if question.body:
             return await self.transport.post(question.url, question.body)
         return await self.transport.get(question.url)

@@ -37,17 +37,17 @@ class UnreliableEngine:
 
     async def find(self, keywords: str, region: str, /) -> SearchOutcome:
         """Search, or return a simulated outage."""
-        if self._fails(f"{SEARCH_TOOL}\x1f{region}\x1f{keywords}"):
+        if self._is_outage(f"{SEARCH_TOOL}\x1f{region}\x1f{keywords}"):
             return SearchOutcome(error=SEARCH_OUTAGE)
         return await self.engine.find(keywords, region)
 
     async def fetch(self, url: str, /) -> FetchOutcome:
         """Fetch a page, or return a simulated outage."""
-        if self._fails(f"{FETCH_TOOL}\x1f{url}"):
+        if self._is_outage(f"{FETCH_TOOL}\x1f{url}"):
             return FetchOutcome(error=PAGE_OUTAGE)
         return await self.engine.fetch(url)
 
-    def _fails(self, question: str) -> bool:
+    def _is_outage(self, question: str) -> bool:
         n_before = self._n_asked[question]
         self._n_asked[question] += 1
         safe = question.encode("utf-8", "backslashreplace").decode()

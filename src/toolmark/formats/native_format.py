@@ -39,10 +39,10 @@ class NativeFormat:
         Missing and repeated ids are replaced by fresh ones, so every result has one call.
         """
         parts: tuple[Part, ...] = (Text(reply.text),) if reply.text else ()
-        calls_with_ids = _with_unique_ids(calls)
+        calls_with_ids = with_unique_ids(calls)
         reply_message = Message(role="assistant", parts=parts, calls=calls_with_ids)
         result_messages = [
-            Message(role="tool", parts=result.parts, call_id=call.id)
+            Message(role="tool", parts=result.parts, call_id=call.id, is_error=result.is_error)
             for call, result in zip(calls_with_ids, results, strict=False)
         ]
         return reply_message, *result_messages
@@ -52,7 +52,8 @@ class NativeFormat:
         return Reply(calls=tuple(calls))
 
 
-def _with_unique_ids(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+def with_unique_ids(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    """Return the calls with fresh ids in the place of missing and repeated ones."""
     ids = {call.id for call in calls}
     if len(ids) == len(calls) and "" not in ids:
         return calls

@@ -19,6 +19,7 @@ from toolmark.core.data_files import placeholders, read_table
 from toolmark.core.records import Call, Message, ParsedReply, Reply, Result, Text, Tool
 from toolmark.formats.parse import reply_parser
 from toolmark.formats.parse.reply_parser import looks_like_calls as looks_like_calls
+from toolmark.formats.parse.thoughts import separate_thoughts
 from toolmark.formats.render.call_text import render_calls
 from toolmark.formats.render.tool_docs import ToolDocForm, render_docs
 
@@ -107,6 +108,8 @@ class PromptFormat:
     """A prompt format with its wording."""
 
     calls_in_text = True
+    separates_thoughts = True
+    """Whether thoughts at the start of a text are taken out before calls are read."""
 
     def __init__(
         self,
@@ -145,16 +148,19 @@ class PromptFormat:
         return (Message(role="user", parts=(Text(first_text),)), *messages[1:]), ()
 
     def parse_reply(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
-        """Parse the calls in the text; plain words are an answer, not a fault."""
-        text = json_codec.restore_surrogates(reply.text)
+        """Parse the calls in the text; plain words are an answer, and thoughts are reasoning."""
+        separated = separate_thoughts(reply) if self.separates_thoughts else reply
+        changed = None if separated is reply else separated
+        text = json_codec.restore_surrogates(separated.text)
         fault = "nothing that can be read as calls"
         try:
             found = reply_parser.parse_reply(text, self.variant.call_form, tag=self.variant.has_tag)
         except reply_parser.UnreadableCalls as error:
             found, fault = [], json_codec.escape_surrogates(str(error))
         if not found:
-            return ParsedReply(fault=fault if looks_like_calls(text) else "")
+            return ParsedReply(fault=fault if looks_like_calls(text) else "", reply=changed)
         return ParsedReply(
+            reply=changed,
             calls=tuple(
                 Call(
                     name=json_codec.escape_surrogates(name),
@@ -162,7 +168,7 @@ class PromptFormat:
                     id=f"call_{index}",
                 )
                 for index, (name, arguments) in enumerate(found)
-            )
+            ),
         )
 
     def render_results(

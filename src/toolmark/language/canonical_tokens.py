@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from toolmark.language import number_words, text_lexer
+from toolmark.language import figure_readings, number_words, text_lexer
 from toolmark.language.text_lexer import Lexeme
 from toolmark.language.value_words import COMPASS_NAMES, MONTH_NAMES, value_words
 
@@ -167,7 +167,7 @@ def number_token(written: str, start: int, end: int, *others: str) -> Token:
 
 def ordinal_token(n: int, start: int, end: int) -> Token:
     """Return the token of an ordinal."""
-    return Token(f"‹{number_words.ordinal_digits(n)}›", start, end, (Decimal(n),))
+    return Token(f"‹{figure_readings.ordinal_digits(n)}›", start, end, (Decimal(n),))
 
 
 def date_token(month: int, day: int, start: int, end: int) -> Token:

@@ -51,6 +51,12 @@ def ordinal_words(n: int) -> str:
     return " ".join([*front, last])
 
 
+def ordinal_digits(n: int) -> str:
+    """Return an ordinal in digits: 1st, 22nd."""
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    return f"{n}{'th' if 10 <= n % 100 <= 20 else ends.get(n % 10, 'th')}"
+
+
 def number_readings(written: str) -> list[str]:
     """Return the ways to say digits with commas and a decimal point."""
     whole, _, part = written.partition(".")

@@ -12,17 +12,13 @@ from functools import lru_cache
 
 from num2words import num2words
 
-DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_TEENS = (
-    "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen",
-    "eighteen", "nineteen",
-)  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+from toolmark.language import figure_readings
+
+DIGIT_WORDS = tuple(figure_readings.ONES_WORDS[:10])
 _DIGIT_VALUES = {word: n for n, word in enumerate(DIGIT_WORDS)}
-_TEEN_VALUES = {word: n for n, word in enumerate(_TEENS, 10)}
-_TENS_VALUES = {word: n * 10 for n, word in enumerate(_TENS, 2)}
-SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_MAX_DIGITS = 15
+_TEEN_VALUES = {word: n for n, word in enumerate(figure_readings.ONES_WORDS) if n > 9}
+_TENS_VALUES = {word: n * 10 for n, word in enumerate(figure_readings.TENS_WORDS, 2)}
+SCALES = {word: size for size, word in reversed(figure_readings.SCALES)}
 
 
 def cardinal_words(digits: str) -> str:
@@ -38,7 +34,7 @@ def cardinal_words(digits: str) -> str:
             f"{sign}{_integer_words(abs(int(power)))}"
         )
     whole, _, decimals = digits.partition(".")
-    if len(whole) > _MAX_DIGITS or (len(whole) > 1 and whole[0] == "0"):
+    if len(whole) > figure_readings.MAX_DIGITS or (len(whole) > 1 and whole[0] == "0"):
         words = spell_digits(whole)
     else:
         words = _integer_words(int(whole or "0"))
@@ -130,7 +126,7 @@ def parse_number_words(words: Sequence[str], at: int) -> tuple[str, int] | None:
     first = _parse_below_hundred(words, at)
     if first is None:
         rank = ORDINAL_NUMBERS.get(words[at])
-        return (ordinal_digits(rank), 1) if rank is not None else None
+        return (figure_readings.ordinal_digits(rank), 1) if rank is not None else None
     paired = _parse_two_pairs(words, at, *first)
     return paired or _parse_scaled(words, at)
 
@@ -243,7 +239,7 @@ def _parse_scaled(words: Sequence[str], at: int) -> tuple[str, int]:
         )
     rank = ORDINAL_NUMBERS.get(_word_at(words, i))
     if rank is not None and _can_join_ordinal(words[i - 1], rank):
-        return ordinal_digits(int(total) + rank), i + 1 - at
+        return figure_readings.ordinal_digits(int(total) + rank), i + 1 - at
     return plain_decimal(total), i - at
 
 
@@ -264,12 +260,6 @@ def _can_join_ordinal(last: str, rank: int) -> bool:
     if last in _TENS_VALUES:
         return rank < 10
     return rank < 100 and (last == "hundred" or last in SCALES)
-
-
-def ordinal_digits(n: int) -> str:
-    """Return an ordinal in digits: 1st, 22nd."""
-    ends = {1: "st", 2: "nd", 3: "rd"}
-    return f"{n}{'th' if 10 <= n % 100 <= 20 else ends.get(n % 10, 'th')}"
 
 
 ORDINAL_NUMBERS = {ordinal_words(n): n for n in (*range(1, 21), *range(30, 100, 10))}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from toolmark.language import number_words, ratio_words, text_lexer
 from toolmark.language.spoken_dates import year_or_number
-from toolmark.language.spoken_pieces import SpokenPiece, is_glued, kind_at, text_at
+from toolmark.language.spoken_pieces import SpokenPiece, is_glued, piece_kind, text_at
 from toolmark.language.text_lexer import Lexeme
 from toolmark.language.value_words import value_words
 
@@ -28,7 +28,7 @@ class Amount(NamedTuple):
 def read_money(pieces: Sequence[Lexeme], i: int) -> SpokenPiece | None:
     """Read $5, 5€, -$5, $1.2M, $5.20 and the range $20-$30."""
     negative = (
-        text_at(pieces, i) in "-−–" and kind_at(pieces, i) == "sign" and is_glued(pieces, i + 1)
+        text_at(pieces, i) in "-−–" and piece_kind(pieces, i) == "sign" and is_glued(pieces, i + 1)
     )
     first = _parse_amount(pieces, i + negative)
     if first is None or (negative and text_at(pieces, i + 1) not in value_words().currencies):
@@ -51,12 +51,12 @@ def _parse_amount(pieces: Sequence[Lexeme], i: int) -> Amount | None:
     at = i + 1 + negative
     if (
         names is None
-        and kind_at(pieces, i) == "number"
+        and piece_kind(pieces, i) == "number"
         and text_lexer.is_trailing_currency(pieces, i + 1)
     ):
         currency = value_words().currencies[pieces[i + 1].text]
         return Amount(2, *_amount_words(pieces[i].text, currency))
-    if names is None or kind_at(pieces, at) != "number":
+    if names is None or piece_kind(pieces, at) != "number":
         return None
     digits, scale = pieces[at].text.replace(",", ""), text_at(pieces, at + 1)
     if text_lexer.is_magnitude_letter(pieces, at + 1) or scale.lower() in number_words.SCALES:
@@ -101,7 +101,7 @@ def read_ratio(pieces: Sequence[Lexeme], i: int) -> SpokenPiece | None:
 
 def read_unit(pieces: Sequence[Lexeme], i: int) -> SpokenPiece | None:
     """Read a number with its unit: 25°C, 100 m, 5 m/s^2."""
-    if kind_at(pieces, i) != "number" or _is_in_code(pieces, i):
+    if piece_kind(pieces, i) != "number" or _is_in_code(pieces, i):
         return None
     number, j = _number_words(pieces, i), i + 1
     if text_at(pieces, j) == "°":
@@ -150,18 +150,18 @@ def read_unit_rate(pieces: Sequence[Lexeme], i: int) -> SpokenPiece | None:
 def _is_in_code(pieces: Sequence[Lexeme], i: int) -> bool:
     """Return whether a number is part of a code: letters or spoken signs touch it."""
     before = is_glued(pieces, i) and (
-        kind_at(pieces, i - 1) == "word"
-        or ((kind_at(pieces, i - 1) == "sign" and text_at(pieces, i - 1) in "@_#.:\\&-")
-        and is_glued(pieces, i - 1) and kind_at(pieces, i - 2) in {"word", "sign", "number"}
+        piece_kind(pieces, i - 1) == "word"
+        or ((piece_kind(pieces, i - 1) == "sign" and text_at(pieces, i - 1) in "@_#.:\\&-")
+        and is_glued(pieces, i - 1) and piece_kind(pieces, i - 2) in {"word", "sign", "number"}
         and text_at(pieces, i - 2) not in {"^", "="})
     )  # fmt: skip
     after = is_glued(pieces, i + 1) and (
-        (text_at(pieces, i + 1) in "@_\\." and kind_at(pieces, i + 1) == "sign")
-        or (text_at(pieces, i + 1) == "-" and kind_at(pieces, i + 1) == "sign"
+        (text_at(pieces, i + 1) in "@_\\." and piece_kind(pieces, i + 1) == "sign")
+        or (text_at(pieces, i + 1) == "-" and piece_kind(pieces, i + 1) == "sign"
             and not text_lexer.is_range_sign(pieces, i + 1))
     )  # fmt: skip
-    mixed = is_glued(pieces, i + 1) and kind_at(pieces, i + 1) == "word" and (
-        is_glued(pieces, i + 2) and kind_at(pieces, i + 2) in {"number", "sign"}
+    mixed = is_glued(pieces, i + 1) and piece_kind(pieces, i + 1) == "word" and (
+        is_glued(pieces, i + 2) and piece_kind(pieces, i + 2) in {"number", "sign"}
         and pieces[i + 1].text not in value_words().units and len(pieces[i].text) > 2
     )  # fmt: skip
     return bool(before or after or mixed)
@@ -169,12 +169,12 @@ def _is_in_code(pieces: Sequence[Lexeme], i: int) -> bool:
 
 def read_number(pieces: Sequence[Lexeme], i: int) -> SpokenPiece | None:
     """Read a number, an ordinal or a percentage, with the sign before it."""
-    kind = kind_at(pieces, i)
+    kind = piece_kind(pieces, i)
     if kind == "ordinal":
         n = int(pieces[i].text[:-2])
         return SpokenPiece(1, number_words.ordinal_words(n), "number") if n % 100 else None
-    if kind == "sign" and pieces[i].text in "-−–" and kind_at(pieces, i + 1) == "number":
-        before = kind_at(pieces, i - 1) == "mark" or text_at(pieces, i - 1) in {"^", "="}
+    if kind == "sign" and pieces[i].text in "-−–" and piece_kind(pieces, i + 1) == "number":
+        before = piece_kind(pieces, i - 1) == "mark" or text_at(pieces, i - 1) in {"^", "="}
         free = before or not is_glued(pieces, i)
         if free and is_glued(pieces, i + 1) and not _is_in_code(pieces, i + 1):
             unit = read_unit(pieces, i + 1)

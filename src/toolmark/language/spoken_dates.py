@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from toolmark.language import number_words, text_lexer
-from toolmark.language.spoken_pieces import SpokenPiece, is_glued, kind_at, text_at
+from toolmark.language.spoken_pieces import SpokenPiece, is_glued, piece_kind, text_at
 from toolmark.language.text_lexer import Lexeme
 from toolmark.language.value_words import MONTH_NAMES
 
@@ -31,9 +31,9 @@ def read_numeric_date(text: str, *, day_first: bool) -> SpokenPiece:
 
 def read_date(pieces: Sequence[Lexeme], i: int) -> SpokenPiece | None:
     """Read April 25, 2023, 25 April, and decades."""
-    if kind_at(pieces, i) == "decade":
+    if piece_kind(pieces, i) == "decade":
         return SpokenPiece(1, number_words.decade_words(re.sub(r"\D", "", pieces[i].text)), "date")
-    if kind_at(pieces, i) == "month":
+    if piece_kind(pieces, i) == "month":
         month, year = pieces[i].text.split("/")
         return SpokenPiece(
             1, f"{MONTH_NAMES[int(month) - 1].capitalize()} {year_or_number(year)}", "date"
@@ -69,15 +69,15 @@ def _month_name(pieces: Sequence[Lexeme], i: int) -> str:
 def _is_month(pieces: Sequence[Lexeme], i: int) -> bool:
     text = text_at(pieces, i)
     return (
-        kind_at(pieces, i) == "word"
+        piece_kind(pieces, i) == "word"
         and text[:1].isupper()
         and bool(_MONTH_PATTERN.fullmatch(text.lower()))
     )
 
 
 def _day_number(pieces: Sequence[Lexeme], i: int) -> int:
-    if kind_at(pieces, i) not in {"number", "ordinal"} or (
-        is_glued(pieces, i + 1) and kind_at(pieces, i + 1) in {"word", "sign"}
+    if piece_kind(pieces, i) not in {"number", "ordinal"} or (
+        is_glued(pieces, i + 1) and piece_kind(pieces, i + 1) in {"word", "sign"}
     ):
         return 0
     digits = re.sub(r"\D+$", "", pieces[i].text)
@@ -94,10 +94,10 @@ def read_clock(pieces: Sequence[Lexeme], i: int) -> SpokenPiece | None:
     """Read 14:30, 2:30 pm and 2 pm."""
     text = text_at(pieces, i)
     n, half = _day_half(pieces, i + 1)
-    if kind_at(pieces, i) == "clock":
+    if piece_kind(pieces, i) == "clock":
         words = number_words.clock_words(text, am_pm_follows=bool(half))
         return SpokenPiece(1 + n, f"{words} {half} M" if half else words, "time")
-    hour = kind_at(pieces, i) == "number" and bool(re.fullmatch(r"[1-9]\d?", text))
+    hour = piece_kind(pieces, i) == "number" and bool(re.fullmatch(r"[1-9]\d?", text))
     return (
         SpokenPiece(1 + n, f"{number_words.cardinal_words(text)} {half} M", "time")
         if half and hour
@@ -109,7 +109,7 @@ def _day_half(pieces: Sequence[Lexeme], i: int) -> tuple[int, str]:
     """Return how many pieces "am", "p.m." and similar forms take, and "A" or "P"."""
     if found := re.fullmatch(r"(?i)([ap])m", text_at(pieces, i)):
         return 1, found[1].upper()
-    has_points = kind_at(pieces, i + 1) == "silent" and text_at(pieces, i + 2).lower() == "m"
+    has_points = piece_kind(pieces, i + 1) == "silent" and text_at(pieces, i + 2).lower() == "m"
     if not has_points or text_at(pieces, i).lower() not in {"a", "p"}:
         return 0, ""
     after = text_at(pieces, i + 4)  # a full stop that ends the sentence stays

@@ -13,7 +13,7 @@ from toolmark.language import (
     text_lexer,
 )
 from toolmark.language.argument_facts import SpokenText, TextChange
-from toolmark.language.spoken_pieces import Reader, SpokenPiece, kind_at
+from toolmark.language.spoken_pieces import Reader, SpokenPiece, piece_kind
 from toolmark.language.text_lexer import Lexeme
 
 FEATURES = (
@@ -40,7 +40,7 @@ def read_out(
         if found is None:
             i += 1
             continue
-        if kind_at(pieces, i + found.n) == "silent":  # a 10-day trip
+        if piece_kind(pieces, i + found.n) == "silent":  # a 10-day trip
             found = found._replace(n=found.n + 1)
         start, end = pieces[i].start, pieces[i + found.n - 1].end
         seen += len(text[seen_to:start].split())

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from toolmark.language import number_words, text_lexer
-from toolmark.language.spoken_pieces import SpokenPiece, is_glued, kind_at, text_at
+from toolmark.language.spoken_pieces import SpokenPiece, is_glued, piece_kind, text_at
 from toolmark.language.text_lexer import Lexeme
 from toolmark.language.value_words import COMPASS_NAMES, value_words
 
 
 def read_letters(pieces: Sequence[Lexeme], i: int) -> SpokenPiece | None:
     """Read the letters of a code: words as words, other letters one by one."""
-    if kind_at(pieces, i) != "word" or not pieces[i].text.isascii():
+    if piece_kind(pieces, i) != "word" or not pieces[i].text.isascii():
         return None
     if text_lexer.is_by_sign(pieces, i):
         return SpokenPiece(1, "by", "symbol")
-    before = is_glued(pieces, i) and kind_at(pieces, i - 1) in {"number", "sign"}
-    after = is_glued(pieces, i + 1) and kind_at(pieces, i + 1) in {"number", "sign"}
+    before = is_glued(pieces, i) and piece_kind(pieces, i - 1) in {"number", "sign"}
+    after = is_glued(pieces, i + 1) and piece_kind(pieces, i + 1) in {"number", "sign"}
     if (not before and not after) or "'" in pieces[i].text or "’" in pieces[i].text:
         camel = re.fullmatch(r"(?:[A-Z][a-z]{2,}){2,}", pieces[i].text)
         words = re.findall(r"[A-Z][a-z]+", pieces[i].text) if camel else []
@@ -62,14 +62,14 @@ def read_mark(pieces: Sequence[Lexeme], i: int) -> SpokenPiece | None:
 
 def read_sign(pieces: Sequence[Lexeme], i: int) -> SpokenPiece | None:
     """Read a sign by its name."""
-    if kind_at(pieces, i) != "sign":
+    if piece_kind(pieces, i) != "sign":
         return None
     text = pieces[i].text
     if text_lexer.is_range_sign(pieces, i):
         return SpokenPiece(1, "to", "symbol")
     if text in {"^", "**"} and text_at(pieces, i + 1) in {"2", "3"} and not is_glued(pieces, i + 2):
         return SpokenPiece(2, "squared" if pieces[i + 1].text == "2" else "cubed", "symbol")
-    if text in value_words().currencies and kind_at(pieces, i + 1) == "number":
+    if text in value_words().currencies and piece_kind(pieces, i + 1) == "number":
         return None
     name = text_lexer.hash_sign_name(pieces, i) or value_words().symbols.get(text)
     return SpokenPiece(1, name, "symbol") if name else None

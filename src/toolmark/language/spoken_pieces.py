@@ -25,7 +25,7 @@ def text_at(pieces: Sequence[Lexeme], i: int) -> str:
     return pieces[i].text if 0 <= i < len(pieces) else ""
 
 
-def kind_at(pieces: Sequence[Lexeme], i: int) -> str:
+def piece_kind(pieces: Sequence[Lexeme], i: int) -> str:
     """Return the kind of a piece, "" beyond the ends."""
     return pieces[i].kind if 0 <= i < len(pieces) else ""
 

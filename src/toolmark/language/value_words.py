@@ -1,4 +1,4 @@
-"""Words for what is written with signs (`value_words.toml`): symbols, units, currencies, months."""
+"""Words for what is written with signs (`value_words.toml`): symbols, units, currencies, days."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ MONTH_NAMES = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
 )  # fmt: skip
+WEEKDAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 COMPASS_NAMES = {"N": "north", "S": "south", "E": "east", "W": "west"}
 
 

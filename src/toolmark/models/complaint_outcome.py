@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from toolmark.core.errors import EndpointError, RateLimited, Rejected, Unavailable
@@ -16,7 +17,11 @@ from toolmark.models.http_client import HttpResponse
 from toolmark.models.secret_mask import SecretMask, escape_control_chars
 
 _MAX_SHOWN_CHARS = 500
+_MAX_FAULTS = 20  # of a list of faults that are read
+_MAX_CODE_CHARS = 200
+_MAX_DETAILS = 20
 _DEFAULT_STATUS = 502
+_DELAY = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?s", re.ASCII)
 _SILENT_STEP = "see the server's log, or what toolmark doctor finds"
 
 
@@ -27,8 +32,13 @@ class Complaint:
         decoded = _parse_json(body)
         error = _error_object(decoded)
         self.data = error
-        self.codes = [str(error.get(name)) for name in ("code", "type") if error.get(name)]
+        self._details = _error_details(error)
+        reasons = [each.get("reason") for each in self._details]
+        codes = [*(error.get(name) for name in ("code", "type", "status")), *reasons]
+        self.codes = [str(code)[:_MAX_CODE_CHARS] for code in codes if code]
         text = error.get("message") or error.get("detail") or error.get("error")
+        if isinstance(text, list):
+            text = _field_faults(text)
         if not isinstance(text, str):
             text = json.dumps(text) if text else body.decode("utf-8", "replace")
         self.text = mask.cut_text(text, complaint_rules.MAX_COMPLAINT_CHARS)
@@ -47,8 +57,27 @@ class Complaint:
         metadata = self.data.get("metadata")
         raw = metadata.get("raw") if isinstance(metadata, dict) else None
         half = complaint_rules.MAX_COMPLAINT_CHARS // 2
-        text = f"{self.text[:half]} {str(raw)[:half]}" if raw else self.text
+        more = [str(raw)[:half]] if raw else []
+        more += [str(quota)[:_MAX_CODE_CHARS] for quota in self._quota_names()]
+        text = " ".join([self.text[:half], *more]) if more else self.text
         return complaint_rules.ComplaintText(text, self.codes)
+
+    @property
+    def wait_s(self) -> float | None:
+        """How long Google's APIs ask to wait, in the body: `{"retryDelay": "34.5s"}`."""
+        for detail in self._details:
+            delay = detail.get("retryDelay")
+            if isinstance(delay, str) and _DELAY.fullmatch(delay):
+                return float(delay[:-1])
+        return None
+
+    def _quota_names(self) -> Iterator[Any]:
+        """Yield the names of the quotas that Google's APIs say are used up."""
+        for detail in self._details:
+            violations = detail.get("violations")
+            for violation in (violations if isinstance(violations, list) else [])[:_MAX_DETAILS]:
+                if isinstance(violation, dict) and violation.get("quotaId"):
+                    yield violation["quotaId"]
 
     def status(self) -> int:
         """The status of an error that came with status 200; 502 if the body names none."""
@@ -100,9 +129,9 @@ def reply_or_error(
     text = describe_status(status, complaint.short_message)
     match rule.kind:
         case "rate_limited":
-            return RateLimited(text, answer.wait_s, status)
+            return RateLimited(text, _wait_s(answer, complaint), status)
         case "unavailable":
-            return Unavailable(text, answer.wait_s, status)
+            return Unavailable(text, _wait_s(answer, complaint), status)
     step = rule.next_step.format(key=key_name)
     if 300 <= status < 400:
         text = f"{status}: redirected to {_redirect_target(answer)}; give that address"
@@ -121,6 +150,21 @@ def refused_settings(complaint: Complaint) -> frozenset[str]:
         " ".join([*complaint.codes, searchable.text]), complaint.codes
     )
     return complaint_rules.refused_settings(with_codes, complaint.data.get("param"))
+
+
+def _wait_s(answer: HttpResponse, complaint: Complaint) -> float | None:
+    return complaint.wait_s if answer.wait_s is None else answer.wait_s
+
+
+def _field_faults(found: list[Any]) -> str | list[Any]:
+    """Return the faults of a validating server by field, without the values that it repeats."""
+    faults = [each for each in found[:_MAX_FAULTS] if isinstance(each, dict) and "loc" in each]
+    return "; ".join(map(_field_fault, faults)) if faults else found
+
+
+def _field_fault(fault: dict[str, Any]) -> str:
+    kind = f" ({fault['type']})" if fault.get("type") else ""
+    return f"{json.dumps(fault['loc'])}: {fault.get('msg')}{kind}"
 
 
 def _redirect_target(answer: HttpResponse) -> str:
@@ -142,3 +186,10 @@ def _error_object(decoded: Any) -> dict[str, Any]:
         return {}
     inner = decoded.get("error")
     return inner if isinstance(inner, dict) else decoded
+
+
+def _error_details(error: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the details that Google's APIs add to an error."""
+    details = error.get("details")
+    found = details[:_MAX_DETAILS] if isinstance(details, list) else []
+    return [each for each in found if isinstance(each, dict)]

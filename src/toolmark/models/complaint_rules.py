@@ -18,6 +18,7 @@ MAX_COMPLAINT_CHARS = 4096
 """The number of characters of a complaint that are read."""
 _GAP = " ... "
 _MAX_DIGITS = 12  # of a number of tokens
+_EXCLUSIVE = {"temperature", "top_p"}  # of which some models take one
 
 RuleStop: TypeAlias = Literal["", "over_long", "refused", "malformed"]
 
@@ -105,11 +106,13 @@ def matching_rule(
 ) -> ComplaintRule:
     """Return the first rule that matches; `request_subjects` is what the request contained."""
     return next(
-        rule for rule in load_table().rules if _matches(rule, status, complaint, request_subjects)
+        rule
+        for rule in load_table().rules
+        if _matches_rule(rule, status, complaint, request_subjects)
     )
 
 
-def _matches(
+def _matches_rule(
     rule: ComplaintRule,
     status: int,
     complaint: ComplaintText,
@@ -136,7 +139,7 @@ def _exceeds_number(complaint: ComplaintText, first: str, second: str) -> bool:
 
 
 def refused_settings(complaint: ComplaintText, param: object) -> frozenset[str]:
-    """Return the settings that the server refuses: temperature, top_p, max_tokens.
+    """Return the settings that the server refuses: those of the data file, and max_tokens.
 
     A value beyond its range is not among them. Of two settings that exclude each other it is top_p.
     max_tokens is included only if the server names max_completion_tokens instead. `param` is the
@@ -148,13 +151,14 @@ def refused_settings(complaint: ComplaintText, param: object) -> frozenset[str]:
     if is_refusal and complaint.has_phrase(rules_table.renamed.phrases):
         return frozenset(("max_tokens",))
     if isinstance(param, str) and param:
-        named = {param[:MAX_COMPLAINT_CHARS].rpartition(".")[2]} & rules_table.settings.keys()
+        field = param[:MAX_COMPLAINT_CHARS].partition("[")[0].rpartition(".")[2]
+        named = {name for name, words in rules_table.settings.items() if field in (name, *words)}
         is_certain = is_refusal or not complaint.has_phrase(rules_table.out_of_range.phrases)
     else:
         named = {
             name for name, words in rules_table.settings.items() if complaint.word_set & set(words)
         }
-        is_certain = is_refusal or (len(named) > 1 and is_exclusive)
-    if len(named) > 1 and is_exclusive:
+        is_certain = is_refusal or (named >= _EXCLUSIVE and is_exclusive)
+    if named >= _EXCLUSIVE and is_exclusive:
         return frozenset(("top_p",))
     return frozenset(named if is_certain else ())

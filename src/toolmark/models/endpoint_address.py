@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from toolmark.core import secrets
+from toolmark.core import entry_points, secrets
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.models.provider_table import providers
+from toolmark.models.wire_names import WIRE_NAMES, WireName
 
 OWN_KEY_VARIABLE = "TOOLMARK_API_KEY"
-
-
+_ENDING_BY_WIRE: Mapping[WireName, str] = MappingProxyType(
+    {"chat": "/chat/completions", "responses": "/responses", "anthropic": "/messages"}
+)
+_GEMINI_METHOD = re.compile(r"/(?:models|tunedModels)/[^/]+:(?:g|streamG)enerateContent$")
 _CREDENTIALS_AND_QUERY = re.compile(r"(?<=//).*@|\?[^#]*")
 _ALLOWED_QUERY = re.compile(r"[\w.~=&%:+,-]+", re.ASCII)
 _SECRET_PARAMETER = re.compile("key|token|secret|sig|auth|pass|cred|code|session", re.IGNORECASE)
@@ -23,13 +28,14 @@ _MAX_QUERY_WORD_CHARS = 24  # of a word in a query: what is longer may be a key
 class EndpointAddress(NamedTuple):
     """An address without credentials, the model's name there, and the variable with the key.
 
-    `needs_key` says that the endpoint answers nothing without a key.
+    `needs_key` says that the endpoint answers nothing without a key. `wire` is how it is asked.
     """
 
     url: str
     name: str
     key_name: str
     needs_key: bool
+    wire: WireName = "chat"
 
 
 def is_provider_spec(spec: str) -> bool:
@@ -38,20 +44,30 @@ def is_provider_spec(spec: str) -> bool:
     return bool(slash) and scheme in providers()
 
 
-def resolve_address(spec: str, base_url: str | None) -> EndpointAddress:
+def resolve_address(
+    spec: str,
+    base_url: str | None,
+    wire: WireName | None = None,
+    *,
+    needs_sound: bool = False,
+) -> EndpointAddress:
     """Return the address of `PROVIDER/NAME` or `http(s)://HOST:PORT/v1#NAME`; raises UsageError.
 
-    `base_url` replaces a provider's address; for OpenAI so does OPENAI_BASE_URL.
+    `base_url` replaces a provider's address; for OpenAI so does OPENAI_BASE_URL. `wire` replaces
+    the provider's own, which is chat at any other address.
     """
     scheme, _, name = spec.partition("/")
     if is_provider_spec(spec):
         if not name:
             raise UsageError(f"name the model: {scheme}/NAME")
-        _check_name(name)
+        check_model_name(name)
         provider = providers()[scheme]
         url_from_environ = os.environ.get("OPENAI_BASE_URL") if scheme == "openai" else ""
-        url = _check_base_url(base_url or url_from_environ or provider.url)
-        return EndpointAddress(url, name, provider.key_variable, url == provider.url)
+        own_url = base_url or url_from_environ
+        wire = provider.choose_wire(wire, has_base_url=bool(own_url), needs_sound=needs_sound)
+        provider_url = provider.url_of_wire(wire)
+        url = check_base_url(own_url or provider_url, wire)
+        return EndpointAddress(url, name, provider.key_variable, url == provider_url, wire)
     if not spec.startswith(("http://", "https://")):
         prefix = f"{scheme}/" if "/" in spec else spec
         known = suggest_names(prefix, _name_prefixes(), listing="toolmark run --help")
@@ -65,23 +81,31 @@ def resolve_address(spec: str, base_url: str | None) -> EndpointAddress:
     url, _, name = spec.partition("#")
     if not name:
         raise UsageError(f"name the model after a '#': {_public_address(url)}#NAME")
-    _check_name(name)
-    return EndpointAddress(_check_base_url(url), name, OWN_KEY_VARIABLE, False)
+    check_model_name(name)
+    wire = wire or "chat"
+    return EndpointAddress(check_base_url(url, wire), name, OWN_KEY_VARIABLE, False, wire)
 
 
 def _name_prefixes() -> tuple[str, ...]:
     """Return what the name of a model can begin with."""
     others = ("http://", "https://", "baseline/", "control/", "module:attribute")
-    return (*(f"{name}/" for name in providers()), *others)
+    wires = entry_points.entry_point_names("wires")
+    return (*(f"{name}/" for name in (*providers(), *wires)), *others)
 
 
 def join_path(url: str, path: str) -> str:
-    """Return the address of a sub-path: `.../v1?a=b` and `models` give `.../v1/models?a=b`."""
+    """Return the address of a sub-path: `.../v1?a=b` and `models` give `.../v1/models?a=b`.
+
+    The path may have a query of its own.
+    """
     base_url, sign, query = url.partition("?")
-    return f"{base_url}/{path}{sign}{query}"
+    return f"{base_url}/{path}{'&' if sign and '?' in path else sign}{query}"
 
 
-def _check_name(name: str) -> None:
+def check_model_name(name: str) -> None:
+    """Raise UsageError for a model's name that looks like a key."""
+    if ".." in name.split("/"):
+        raise UsageError(f"not a model's name: {name!r}")
     if secrets.has_key_prefix(name):
         raise UsageError(
             "the model's name looks like a key, and names are stored: keys come from the "
@@ -89,8 +113,11 @@ def _check_name(name: str) -> None:
         )
 
 
-def _check_base_url(text: str) -> str:
-    """Return the checked base of the address, with its query."""
+def check_base_url(text: str, wire: WireName = "chat") -> str:
+    """Return the checked base of an address, with its query, without the path of the wire.
+
+    Raises UsageError, also for the path of another wire.
+    """
     shown = _public_address(text)
     if secrets.is_masked(text):
         raise UsageError(f"{shown} was stored without its key: write the whole address")
@@ -103,8 +130,21 @@ def _check_base_url(text: str) -> str:
         raise UsageError(f"no credentials in an address: use {OWN_KEY_VARIABLE} or --header")
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise UsageError(f"not an address: {shown!r}; it looks like http://HOST:PORT/v1")
-    path = parts.path.rstrip("/").removesuffix("/chat/completions")
-    return f"{parts.scheme}://{parts.netloc}{path}{_check_query(parts.query)}"
+    path = _path_without_ending(parts.path.rstrip("/"), wire)
+    for other in WIRE_NAMES:
+        if _path_without_ending(path, other) != path:
+            raise UsageError(f"{shown} is an address of another wire; next: --wire {other}")
+    query = parts.query
+    if wire == "gemini":  # the wire itself says whether it streams
+        query = "&".join(each for each in query.split("&") if each != "alt=sse")
+    return f"{parts.scheme}://{parts.netloc}{path}{_check_query(query)}"
+
+
+def _path_without_ending(path: str, wire: WireName) -> str:
+    """Return the path of an address without what the wire adds to it."""
+    if wire == "gemini":
+        return _GEMINI_METHOD.sub("", path)
+    return path.removesuffix(_ENDING_BY_WIRE.get(wire, ""))
 
 
 def _check_query(text: str) -> str:

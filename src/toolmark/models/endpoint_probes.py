@@ -9,20 +9,26 @@ import struct
 import tempfile
 import wave
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random, SystemRandom
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from toolmark.core import user_modules
-from toolmark.core.errors import EndpointError, Rejected, UsageError, suggest_names
+from toolmark.core.errors import DataError, EndpointError, Rejected, UsageError, suggest_names
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Check, Message, Part, Reply, Request, Sampling, Text, Tool
+from toolmark.models import installed_wires
+from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.model_resolver import make_endpoint_model
-from toolmark.models.wires.chat_completions import ChatCompletionsModel
+from toolmark.models.wire_names import WireName
+
+TextExplainer: TypeAlias = Callable[[Reply, str], tuple[str, str] | None]
+"""Takes a reply and the name of a tool: says what call stands in the text, and the next step."""
 
 _VARYING_STEP = "replies vary from run to run: raise --repeats"
 _PROBE_SAMPLING = Sampling(max_tokens=2048)  # enough for a model that thinks first
@@ -65,28 +71,46 @@ async def probe_endpoint(
     base_url: str | None = None,
     headers: Sequence[tuple[str, str]] = (),
     timeout_s: float = 60.0,
+    explain_text: TextExplainer | None = None,
+    wire: WireName | None = None,
+    stream: bool = False,
 ) -> list[Check]:
-    """Probe the endpoint that `spec` names; raises UsageError if it names none."""
+    """Probe the endpoint that `spec` names; raises UsageError if it names none.
+
+    `explain_text` reads a call that came back as text. `wire` and `stream` are as a run's.
+    """
     if spec.startswith(("baseline/", "control/")):
         raise UsageError(f"{spec} is no endpoint: there is nothing to probe")
-    if user_modules.is_module_spec(spec):
+    entry = installed_wires.find_wire(spec)
+    if entry or user_modules.is_code_spec(spec):
+        owner = f"of package {entry.source}" if entry else "your code"
         raise UsageError(
-            f"{spec} is your code, and doctor probes endpoints; next: try it on one task: "
+            f"{spec} is {owner}, and doctor probes endpoints; next: try it on one task: "
             f"toolmark run SUITE -m {spec} --limit 1"
         )
     with tempfile.TemporaryDirectory() as folder:
         media = MediaStore(Path(folder))
         model = make_endpoint_model(
-            spec, base_url=base_url, headers=headers, timeout_s=timeout_s, media=media
+            spec,
+            base_url=base_url,
+            headers=headers,
+            timeout_s=timeout_s,
+            media=media,
+            wire=wire,
+            stream=stream,
         )
         try:
-            return await probe_model(model, media)
+            return await probe_model(model, media, explain_text=explain_text)
         finally:
             await model.close()
 
 
 async def probe_model(
-    model: ChatCompletionsModel, media: MediaStore, rng: Random | None = None
+    model: EndpointModel,
+    media: MediaStore,
+    rng: Random | None = None,
+    *,
+    explain_text: TextExplainer | None = None,
 ) -> list[Check]:
     """Probe a model that reads its media from `media`; each probe fails independently.
 
@@ -94,15 +118,17 @@ async def probe_model(
     endpoint's messages are shown without secrets and control characters. `rng` draws the contents
     of the pictures and sounds; by default they differ each time, so that no cache knows them.
     """
-    checks = await _run_probes(model, media, rng or SystemRandom())
+    checks = await _run_probes(model, media, rng or SystemRandom(), explain_text)
     return [replace(check, detail=model.mask(check.detail)) for check in checks]
 
 
-async def _run_probes(model: ChatCompletionsModel, media: MediaStore, rng: Random) -> list[Check]:
+async def _run_probes(
+    model: EndpointModel, media: MediaStore, rng: Random, explain_text: TextExplainer | None
+) -> list[Check]:
     checks = await _probe_connection(model)
     if any(check.status == "fail" for check in checks):
         return checks
-    tools, reply = await _probe_tool_calls(model)
+    tools, reply = await _probe_tool_calls(model, explain_text)
     checks.append(tools)
     if reply is None:
         return checks
@@ -115,7 +141,7 @@ async def _run_probes(model: ChatCompletionsModel, media: MediaStore, rng: Rando
     return checks
 
 
-async def _probe_connection(model: ChatCompletionsModel) -> list[Check]:
+async def _probe_connection(model: EndpointModel) -> list[Check]:
     """Check that the endpoint answers, accepts the key and knows the model."""
     try:
         names = await model.list_models()
@@ -148,7 +174,9 @@ async def _probe_connection(model: ChatCompletionsModel) -> list[Check]:
     return [reachable, key, Check(name="model", status="warn", detail=detail, next_step=step)]
 
 
-async def _probe_tool_calls(model: ChatCompletionsModel) -> tuple[Check, Reply | None]:
+async def _probe_tool_calls(
+    model: EndpointModel, explain_text: TextExplainer | None
+) -> tuple[Check, Reply | None]:
     name = "tool calls"
     request = _make_request("What is the weather in Paris? Use the tool.", "get_weather")
     try:
@@ -158,6 +186,9 @@ async def _probe_tool_calls(model: ChatCompletionsModel) -> tuple[Check, Reply |
     if [call.name for call in reply.calls] and reply.calls[0].name == "get_weather":
         detail = f"{reply.calls[0].name}({reply.calls[0].arguments[:80]})"
         return Check(name=name, status="ok", detail=detail), reply
+    if explain_text and (explained := explain_text(reply, "get_weather")):
+        found, step = explained
+        return Check(name=name, status="fail", detail=found, next_step=step), reply
     detail = f"no call came back ({reply.stop}): {reply.text[:120]!r}"
     step = (
         "switch on the server's tool parser (vLLM: --enable-auto-tool-choice and"
@@ -166,7 +197,7 @@ async def _probe_tool_calls(model: ChatCompletionsModel) -> tuple[Check, Reply |
     return Check(name=name, status="fail", detail=detail, next_step=step), reply
 
 
-async def _probe_parallel_calls(model: ChatCompletionsModel) -> Check:
+async def _probe_parallel_calls(model: EndpointModel) -> Check:
     name = "parallel calls"
     text = "What is the weather in Paris and in Rome? Call the tool once for each, at once."
     try:
@@ -179,7 +210,7 @@ async def _probe_parallel_calls(model: ChatCompletionsModel) -> Check:
     return Check(name=name, status="warn", detail=detail, next_step="expect low parallel scores")
 
 
-async def _probe_dotted_names(model: ChatCompletionsModel) -> Check:
+async def _probe_dotted_names(model: EndpointModel) -> Check:
     """Try a tool name with a dot unchanged; the wire changes it unless the profile allows dots."""
     name = "dots in names"
     dotted = model.with_profile(replace(model.profile, allows_dots=True))
@@ -198,7 +229,7 @@ async def _probe_dotted_names(model: ChatCompletionsModel) -> Check:
     return Check(name=name, status="ok", detail=detail)
 
 
-async def _probe_sampling(model: ChatCompletionsModel) -> Check:
+async def _probe_sampling(model: EndpointModel) -> Check:
     """Try the settings that suites use; the wire then leaves out what the model refuses."""
     name = "temperature 0"
     sampling = replace(_PROBE_SAMPLING, temperature=0.0, top_p=1.0)
@@ -223,7 +254,7 @@ async def _probe_sampling(model: ChatCompletionsModel) -> Check:
     return Check(name=name, status="ok", detail=f"accepted{omitted}")
 
 
-async def _probe_image(model: ChatCompletionsModel, media: MediaStore, rng: Random) -> Check:
+async def _probe_image(model: EndpointModel, media: MediaStore, rng: Random) -> Check:
     """Show three stripes; a guess gets their colours right once in 120 times."""
     colours = rng.sample(list(_COLOUR_BYTES), 3)
     reply = await _ask_about_media(
@@ -246,7 +277,7 @@ async def _probe_image(model: ChatCompletionsModel, media: MediaStore, rng: Rand
     return Check(name="image", status="warn", detail=detail, next_step=step)
 
 
-async def _probe_audio(model: ChatCompletionsModel, media: MediaStore, rng: Random) -> Check:
+async def _probe_audio(model: EndpointModel, media: MediaStore, rng: Random) -> Check:
     """Play three to seven beeps; a guess gets their number right once in five times."""
     n = rng.randint(3, 7)
     reply = await _ask_about_media(
@@ -263,11 +294,14 @@ async def _probe_audio(model: ChatCompletionsModel, media: MediaStore, rng: Rand
     return Check(name="audio", status="warn", detail=detail, next_step=step)
 
 
-async def check_audio_input(model: Model, media: MediaStore, *, send_probe: bool) -> None:
+async def check_audio_input(
+    model: Model, media: MediaStore, *, send_probe: bool, next_step: str = ""
+) -> None:
     """Raise UsageError if a model for a suite with sound does not accept sound.
 
     With `send_probe` a beep is sent to the model. Without it the model's `accepts_audio` decides.
-    Other errors of the endpoint are left to the run, which handles them.
+    Other errors of the endpoint are left to the run, which handles them. `next_step` says what else
+    the user can do.
     """
     message = "asks by sound, which this model does not take"
     part = media.add_audio(_synthesize_beeps(1), "audio/wav")
@@ -284,17 +318,18 @@ async def check_audio_input(model: Model, media: MediaStore, *, send_probe: bool
             message += f" ({error})"
         except EndpointError:
             return
-    raise UsageError(f"the suite {message}; mfcl-transcripts asks the same by text, and "
-                     "baseline/listener hears")  # fmt: skip
+    raise UsageError(f"the suite {message}" + (f"; {next_step}" if next_step else ""))
 
 
 async def _ask_about_media(
-    model: ChatCompletionsModel, name: str, question: str, part: Part
+    model: EndpointModel, name: str, question: str, part: Part
 ) -> Reply | Check:
     """Ask about a picture or a sound; returns a Check if that is not accepted."""
     message = Message(role="user", parts=(Text(question), part))
     try:
         return await model(Request(messages=(message,), sampling=_PROBE_SAMPLING))
+    except DataError as error:  # the wire does not carry it; the error says what does
+        return Check(name=name, status="warn", detail=str(error))
     except Rejected as error:
         step = f"suites with {name} input cannot run on this model"
         return Check(name=name, status="warn", detail=str(error), next_step=step)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
 from toolmark.core.data_files import DataRecord
 from toolmark.models.audio_encoding import AudioFormat
+
+StateHistory: TypeAlias = Literal["all", "turn", "none"]
+CallIdForm: TypeAlias = Literal["any", "nine", "functions"]
 
 
 class EndpointProfile(DataRecord, frozen=True, kw_only=True):
@@ -16,8 +19,18 @@ class EndpointProfile(DataRecord, frozen=True, kw_only=True):
     `allows_dots`: tool names may contain dots; else dots in tool names are replaced.
     `token_limit_field`: the field that limits the reply. `takes_media_in_results`: a tool message
     may contain images and audio; else they follow in a user message. `unsent_settings`: the
-    settings of Sampling that are never sent, by their names there. `audio_form`: how WAV is sent.
-    `lists_models`: the endpoint lists its models to the key that is sent with a request.
+    settings that are never sent, by their names in Sampling or in `Wire.optional_settings`.
+    `audio_form`: how WAV is sent. `lists_models`: the endpoint lists its models to the key that is
+    sent with a request. `system_role`: the role of the system's messages on the responses wire.
+    `api_version` and `beta_features`: what the headers of the Anthropic wire say. `caches_prompts`:
+    that wire marks what the endpoint stores between requests.
+
+    What a model thought goes back as it came. `history`: of all earlier replies, of those since the
+    last message of a user, or never. `required_member`: messages with calls must have it; it is
+    `required_value` where the model did not think. `drops_unsigned_text`: thoughts without the
+    signature that their format has are refused. `fills_empty_content`: an assistant's message must
+    have a text. `call_ids`: what ids of calls must look like, `nine` letters and digits or
+    `functions.NAME:INDEX`. `max_tools`: how many tools a request may have.
     """
 
     allows_dots: bool = False
@@ -26,13 +39,35 @@ class EndpointProfile(DataRecord, frozen=True, kw_only=True):
     unsent_settings: tuple[str, ...] = ()
     audio_form: AudioFormat = "wav"
     lists_models: bool = True
+    system_role: Literal["system", "developer"] = "system"
+    api_version: str = ""
+    beta_features: tuple[str, ...] = ()
+    caches_prompts: bool = False
+    history: StateHistory = "all"
+    required_member: str = ""
+    required_value: str = ""
+    drops_unsigned_text: bool = False
+    fills_empty_content: bool = False
+    call_ids: CallIdForm = "any"
+    max_tools: int | None = None
 
 
 DEFAULT_PROFILE = EndpointProfile()
+FIRST_FIELDS = (
+    "allows_dots", "token_limit_field", "takes_media_in_results", "unsent_settings", "audio_form",
+    "lists_models",
+)  # fmt: skip
+"""The fields that are part of a model's identity also at their defaults."""
 
 
 def adapt_profile(profile: EndpointProfile, refused: frozenset[str]) -> EndpointProfile:
     """Return the profile of an endpoint that has refused these settings too."""
     without = {*profile.unsent_settings, *(refused - {"max_tokens"})}
     limit = "max_completion_tokens" if "max_tokens" in refused else profile.token_limit_field
-    return replace(profile, token_limit_field=limit, unsent_settings=tuple(sorted(without)))
+    history = "none" if "reasoning_history" in refused else profile.history
+    return replace(
+        profile,
+        token_limit_field=limit,
+        unsent_settings=tuple(sorted(without)),
+        history=history,
+    )

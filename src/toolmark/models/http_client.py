@@ -10,13 +10,17 @@ What a server sends is limited: a body by `max_body_bytes`, the body of a compla
 `MAX_COMPLAINT_BYTES`, the bodies in flight together by `memory_budget.BUDGET_BYTES`, a request from
 its first byte to its last by `timeout_s`. Bodies are decompressed from gzip and deflate only, whose
 windows are 32 kB; a server can choose windows of any size for zstd and brotli.
+
+A streamed answer has the same limits. Of its memory what its assembler has stored counts, because
+the frames around each token are many times larger than the token.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -31,6 +35,12 @@ from pyreqwest.response import Response
 from toolmark.core.errors import EndpointError, Timeout, TornReply, Unavailable, UsageError
 from toolmark.core.number_format import format_duration
 from toolmark.models import memory_budget
+from toolmark.models.event_stream import (
+    MIN_SNIFFED_BYTES,
+    EventStreamParser,
+    looks_like_events,
+)
+from toolmark.models.wires.wire import StreamAssembler, StreamMark
 
 MAX_BODY_BYTES = memory_budget.LARGE_BYTES
 MAX_COMPLAINT_BYTES = 64 * 2**10
@@ -41,12 +51,18 @@ _CONNECT_TIMEOUT_S = 10.0
 # many servers close idle connections after 5 s; the client must close first, or a request could
 # be lost in between
 _IDLE_TIMEOUT_S = 4.0
+# the end of the answer that follows the last event; once it is read, the connection can be used
+# again
+_STREAM_END_TIMEOUT_S = 0.1
+_MAX_REQUEST_ID_CHARS = 200
+_REQUEST_ID_HEADERS = ("x-request-id", "request-id")
 
 
 class HttpResponse(NamedTuple):
-    """A complete response: the body, the time to its last byte, and two headers.
+    """A complete response: the body, the time to its last byte, and some headers.
 
-    `is_complete` is False for a complaint of which only the beginning was read.
+    `is_complete` is False for a complaint of which only the beginning was read. `first_token_s` and
+    `first_call_s` are the times to the first output and to the first call of a streamed answer.
     """
 
     status: int
@@ -55,6 +71,9 @@ class HttpResponse(NamedTuple):
     wait_s: float | None = None
     redirect_location: str = ""
     is_complete: bool = True
+    first_token_s: float | None = None
+    first_call_s: float | None = None
+    request_id: str = ""
 
 
 class HttpClient:
@@ -87,9 +106,36 @@ class HttpClient:
             # the text of the error may contain the value of a header, so it is not repeated
             raise UsageError("a header or the key holds characters that HTTP forbids") from None
 
-    def post(self, url: str, body: bytes) -> Coroutine[Any, Any, HttpResponse]:
-        """Send a body and read the complete answer; raises EndpointError."""
-        return self._send(self._client.post(_parse_url_cached(url)).body_bytes(body))
+    def post(
+        self, url: str, body: bytes, headers: Sequence[tuple[str, str]] = ()
+    ) -> Coroutine[Any, Any, HttpResponse]:
+        """Send a body and read the complete answer; raises EndpointError.
+
+        `headers` replace those of all requests.
+        """
+        return self._send(self._start_post(url, body, headers))
+
+    def post_stream(
+        self,
+        url: str,
+        body: bytes,
+        assembler: StreamAssembler,
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> Coroutine[Any, Any, HttpResponse]:
+        """Send a body and join the events of the answer; raises EndpointError.
+
+        The response contains the body that the endpoint would have sent whole. An answer that is no
+        stream is returned as it is.
+        """
+        builder = self._start_post(url, body, headers)
+        # without a limit of 0 the first chunks come only when 64 kB of them are there
+        return self._send(builder.streamed_read_buffer_limit(0), assembler)
+
+    def _start_post(
+        self, url: str, body: bytes, headers: Sequence[tuple[str, str]]
+    ) -> RequestBuilder:
+        builder = self._client.post(_parse_url_cached(url)).body_bytes(body)
+        return builder.headers(list(headers)) if headers else builder
 
     def get(self, url: str) -> Coroutine[Any, Any, HttpResponse]:
         """Send a GET request and read the complete answer; raises EndpointError."""
@@ -99,25 +145,39 @@ class HttpClient:
         """Close all connections."""
         await self._client.close()
 
-    async def _send(self, builder: RequestBuilder) -> HttpResponse:
+    async def _send(
+        self, builder: RequestBuilder, assembler: StreamAssembler | None = None
+    ) -> HttpResponse:
         start = time.perf_counter()
         reservation: memory_budget.MemoryReservation | None = None
+        has_begun = False
         try:
             async with builder.build_streamed() as response:
+                has_begun = True
                 status = response.status
                 if status != 200:
                     return await self._read_complaint(response, start)
+                request_id = _read_request_id(response)
                 length = response.get_header("content-length")
-                if length is not None and length.isdecimal() and int(length) <= self._small_bytes:
+                if (
+                    assembler is None
+                    and length is not None
+                    and length.isdecimal()
+                    and int(length) <= self._small_bytes
+                ):
                     body = (await response.bytes()).to_bytes()
                 else:
                     reservation = memory_budget.MemoryReservation(
                         memory_budget.budget_of_running_loop()
                     )
+                    if assembler is not None:
+                        reader = _StreamReader(self, response, reservation, start)
+                        answer = await reader.read_answer(assembler)
+                        return answer._replace(request_id=request_id)
                     body = await self._read_long_body(response, length, reservation, start)
-                return HttpResponse(200, body, time.perf_counter() - start)
+                return HttpResponse(200, body, time.perf_counter() - start, request_id=request_id)
         except exceptions.PyreqwestError as error:
-            raise _endpoint_error(error, time.perf_counter() - start) from None
+            raise _endpoint_error(error, time.perf_counter() - start, has_begun) from None
         except ValueError:  # a header with bytes beyond ASCII
             raise TornReply("the answer's head is garbled") from None
         finally:
@@ -152,18 +212,29 @@ class HttpClient:
         start: float,
     ) -> bytes:
         """Read a body that may be long; one of unknown length is counted as it arrives."""
-        limit = self.max_body_bytes
-        if length is not None and length.isdecimal() and int(length) > limit:
-            raise TornReply(f"the answer is larger than {limit} bytes")
-        body = bytearray()  # grows in place; joined parts would fragment the memory
+        if length is not None and length.isdecimal():
+            self._check_size(int(length))
+        return await self._read_rest(response, bytearray(), reservation, start)
+
+    async def _read_rest(
+        self,
+        response: Response,
+        body: bytearray,  # grows in place; joined parts would fragment the memory
+        reservation: memory_budget.MemoryReservation,
+        start: float,
+    ) -> bytes:
+        """Read the rest of a body of which the beginning is there."""
         while (chunk := await response.body_reader.read_chunk()) is not None:
             size = len(body) + len(chunk)
-            if size > limit:
-                raise TornReply(f"the answer is larger than {limit} bytes")
+            self._check_size(size)
             if size > reservation.size:
                 await self._reserve_memory(reservation, size, start)
             body += memoryview(chunk)
         return bytes(body)
+
+    def _check_size(self, size: int) -> None:
+        if size > self.max_body_bytes:
+            raise TornReply(f"the answer is larger than {self.max_body_bytes} bytes")
 
     async def _reserve_memory(
         self, reservation: memory_budget.MemoryReservation, size: int, start: float
@@ -181,6 +252,91 @@ class HttpClient:
             ) from None
 
 
+class _StreamReader:
+    """Reads one answer that is streamed, within the limits of its client."""
+
+    def __init__(
+        self,
+        client: HttpClient,
+        response: Response,
+        reservation: memory_budget.MemoryReservation,
+        start: float,
+    ) -> None:
+        self._client = client
+        self._response = response
+        self._reservation = reservation
+        self._start = start
+        self._first_token_s: float | None = None
+        self._first_call_s: float | None = None
+
+    async def read_answer(self, assembler: StreamAssembler) -> HttpResponse:
+        """Read until the stream says that it is complete, or to the end of a plain body."""
+        beginning = await self._read_beginning()
+        if not looks_like_events(bytes(beginning)):
+            body = await self._client._read_rest(
+                self._response, beginning, self._reservation, self._start
+            )
+            return HttpResponse(200, body, self._elapsed_s())
+        await self._read_events(assembler, bytes(beginning))
+        latency_s = self._elapsed_s()
+        body = assembler.whole_body()
+        return HttpResponse(
+            200, body, latency_s,
+            first_token_s=self._first_token_s, first_call_s=self._first_call_s,
+        )  # fmt: skip
+
+    async def _read_beginning(self) -> bytearray:
+        beginning = bytearray()
+        n_blank = 0
+        while len(beginning) - n_blank < MIN_SNIFFED_BYTES:
+            chunk = await self._response.body_reader.read_chunk()
+            if chunk is None:
+                break
+            beginning += memoryview(chunk)
+            self._client._check_size(len(beginning))
+            if n_blank == len(beginning) - len(chunk):  # only white space before
+                n_blank = len(beginning) - len(chunk.to_bytes().lstrip())
+        return beginning
+
+    async def _read_events(self, assembler: StreamAssembler, chunk: bytes) -> None:
+        parser = EventStreamParser()
+        n_read = 0
+        while True:
+            n_read += len(chunk)
+            self._client._check_size(n_read)
+            for event in parser.add_chunk(chunk):
+                self._note_mark(assembler.add_event(event.name, event.data))
+                if assembler.has_ended:
+                    await self._read_end()
+                    return
+            stored = parser.size_bytes + (
+                n_read if assembler.size_bytes is None else assembler.size_bytes
+            )
+            if stored > self._reservation.size:
+                await self._client._reserve_memory(
+                    self._reservation, min(stored, memory_budget.LARGE_BYTES), self._start
+                )
+            found = await self._response.body_reader.read_chunk()
+            if found is None:
+                return
+            chunk = found.to_bytes()
+
+    async def _read_end(self) -> None:
+        """Read what ends the answer, so that the connection can be used again."""
+        with suppress(TimeoutError, exceptions.PyreqwestError):
+            async with asyncio.timeout(_STREAM_END_TIMEOUT_S):
+                await self._response.body_reader.read_chunk()
+
+    def _note_mark(self, mark: StreamMark) -> None:
+        if mark and self._first_token_s is None:
+            self._first_token_s = self._elapsed_s()
+        if mark == "call" and self._first_call_s is None:
+            self._first_call_s = self._elapsed_s()
+
+    def _elapsed_s(self) -> float:
+        return time.perf_counter() - self._start
+
+
 def _parse_url(url: str) -> Url:
     try:
         return Url(url)
@@ -193,7 +349,10 @@ def _parse_url(url: str) -> Url:
 _parse_url_cached = lru_cache(maxsize=64)(_parse_url)
 
 
-def _endpoint_error(error: exceptions.PyreqwestError, after_s: float) -> EndpointError | UsageError:
+def _endpoint_error(
+    error: exceptions.PyreqwestError, after_s: float, has_begun: bool
+) -> EndpointError | UsageError:
+    """Return what an error means; `has_begun` says that the head of the answer came."""
     cause = _innermost_cause(error)
     match error:
         case exceptions.RequestTimeoutError():
@@ -202,6 +361,8 @@ def _endpoint_error(error: exceptions.PyreqwestError, after_s: float) -> Endpoin
             return TornReply(f"the answer ended early or is garbled ({cause})")
         case exceptions.BuilderError():
             return UsageError(f"the request cannot be built ({cause})")
+        case _ if has_begun:
+            return TornReply(f"the answer ended early or is garbled ({cause})")
         case _:
             return Unavailable(f"the endpoint cannot be reached ({cause})")
 
@@ -219,6 +380,15 @@ def _read_header(response: Response, name: str) -> str:
         return (response.get_header(name) or "")[:_MAX_HEADER_CHARS]
     except ValueError:
         return ""
+
+
+def _read_request_id(response: Response) -> str:
+    """Return the endpoint's name of the request; "" where there is none that can be stored."""
+    for name in _REQUEST_ID_HEADERS:
+        text = _read_header(response, name)
+        if text:
+            return text[:_MAX_REQUEST_ID_CHARS] if text.isascii() and text.isprintable() else ""
+    return ""
 
 
 def _parse_retry_after(text: str) -> float | None:

@@ -4,38 +4,84 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 from urllib.parse import urlsplit
 
 from msgspec import Meta
+from msgspec.structs import asdict, replace
 
 from toolmark.core.data_files import DataRecord, read_table
 from toolmark.models.endpoint_profile import DEFAULT_PROFILE, EndpointProfile
+from toolmark.models.wire_names import WireName
 
 ProviderName: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$")]
+EndpointUrl: TypeAlias = Annotated[str, Meta(pattern="^https://[^/?#]+(/[^?#]*[^/?#])?$")]
 HostPattern: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9.*-]+$")]
+ModelPattern: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9.*/_:-]+$")]
 
 
 class Provider(DataRecord, frozen=True):
-    """An OpenAI-compatible endpoint with a name, and the variable that contains its key."""
+    """An endpoint with a name, and the variable that contains its key.
 
-    url: Annotated[str, Meta(pattern="^https://[^/?#]+(/[^?#]*[^/?#])?$")]
+    `wire` is asked at `url`. `chat_url` is the address of its chat completions, where that is
+    another one. `wire_at_base_url` is the wire at an address that the user gives for the provider.
+    `wire_for_sound` is the wire of suites that send sound.
+    """
+
+    url: EndpointUrl
     key_variable: Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]*_API_KEY$")]
+    wire: WireName = "chat"
+    chat_url: EndpointUrl | None = None
+    wire_at_base_url: WireName | None = None
+    wire_for_sound: WireName | None = None
+
+    def choose_wire(
+        self, chosen: WireName | None, *, has_base_url: bool, needs_sound: bool
+    ) -> WireName:
+        """Return the wire of the user's choice, else that of the situation."""
+        if chosen is not None:
+            return chosen
+        if needs_sound and self.wire_for_sound is not None:
+            return self.wire_for_sound
+        if has_base_url and self.wire_at_base_url is not None:
+            return self.wire_at_base_url
+        return self.wire
+
+    def url_of_wire(self, wire: WireName) -> str:
+        """Return the provider's address for a wire."""
+        return self.chat_url if wire == "chat" and self.chat_url is not None else self.url
 
 
 class HostQuirks(DataRecord, frozen=True):
-    """What the endpoints on these hosts accept, and why it is listed."""
+    """What the endpoints on these hosts accept, and why it is listed.
+
+    `models` limits it to models of these names, in lower case, `wires` to those wires. After one
+    that `is_final` no other entry counts.
+    """
 
     description: str
     hosts: Annotated[tuple[HostPattern, ...], Meta(min_length=1)]
     profile: EndpointProfile
+    wires: tuple[WireName, ...] = ()
+    models: tuple[ModelPattern, ...] = ()
+    is_final: bool = False
+
+
+class StateWords(DataRecord, frozen=True):
+    """Words in the names of a message's members that go back to the endpoint."""
+
+    words: tuple[str, ...]
 
 
 class ProviderTable(DataRecord, frozen=True):
-    """The data file: providers by name, and quirks by host, of which the first counts."""
+    """The data file: providers by name, quirks by host and model, which add up.
+
+    `state` says which members of a message go back.
+    """
 
     providers: dict[ProviderName, Provider]
     quirks: tuple[HostQuirks, ...]
+    state: StateWords = StateWords(())
 
 
 def provider_table() -> ProviderTable:
@@ -48,14 +94,26 @@ def providers() -> Mapping[str, Provider]:
     return provider_table().providers
 
 
-def profile_for_url(url: str) -> EndpointProfile:
-    """Return the profile of the endpoint at this address."""
-    host = urlsplit(url).hostname or ""
-    return next(
-        (
-            quirks.profile
-            for quirks in provider_table().quirks
-            if any(fnmatchcase(host, pattern) for pattern in quirks.hosts)
-        ),
-        DEFAULT_PROFILE,
-    )
+def profile_for_url(url: str, model: str = "", wire: WireName = "chat") -> EndpointProfile:
+    """Return the profile of the endpoint at this address, asked for this model on this wire.
+
+    The entries that match add up, to the first final one; of two that set the same field, the
+    first counts.
+    """
+    host, name = urlsplit(url).hostname or "", model.lower()
+    fields: dict[str, Any] = {}
+    for quirks in provider_table().quirks:
+        if (
+            any(fnmatchcase(host, pattern) for pattern in quirks.hosts)
+            and (not quirks.wires or wire in quirks.wires)
+            and (not quirks.models or any(fnmatchcase(name, each) for each in quirks.models))
+        ):
+            fields = _changed_fields(quirks.profile) | fields
+            if quirks.is_final:
+                break
+    return replace(DEFAULT_PROFILE, **fields) if fields else DEFAULT_PROFILE
+
+
+def _changed_fields(profile: EndpointProfile) -> dict[str, Any]:
+    defaults = asdict(DEFAULT_PROFILE)
+    return {name: value for name, value in asdict(profile).items() if value != defaults[name]}

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from toolmark.core.errors import (
     DataError,
     EndpointError,
+    NotRecorded,
     RateLimited,
     Timeout,
     TornReply,
@@ -178,12 +179,16 @@ class CachedModel(DelegatingModel):
     `identity` distinguishes models and never contains a key. An entry that cannot be read, or was
     changed, is asked again and rewritten. Failures are not stored. The key is the request before
     any setting is left out. The entry lists the settings that the endpoint refused or is never
-    sent, so that a run which is answered from the cache can report them too.
+    sent, so that a run which is answered from the cache can report them too. With `replay_only` the
+    model is never asked.
     """
 
-    def __init__(self, model: Model, folder: Path, identity: str) -> None:
+    def __init__(
+        self, model: Model, folder: Path, identity: str, *, replay_only: bool = False
+    ) -> None:
         super().__init__(model)
         self.folder = folder
+        self.replay_only = replay_only
         self._prefix = hashlib.sha256(f"{_CACHE_VERSION}\n{identity}\n".encode())
         self._refused_in_cache: frozenset[str] = frozenset()
         self._unsent_in_cache: frozenset[str] = frozenset()
@@ -199,9 +204,14 @@ class CachedModel(DelegatingModel):
         return self.model.unsent_settings | self._unsent_in_cache
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Return the stored reply, marked as such, or ask and store the reply."""
+        """Return the stored reply, marked as such, or ask and store the reply.
+
+        Raises NotRecorded where the model may not be asked.
+        """
         path = self._path(request)
         entry = _read_entry(path)
+        if entry is None and self.replay_only:
+            raise NotRecorded("the cache does not hold the reply to this request")
         if entry is None:
             reply = await self.model(request)
             refused, unsent = self.model.refused_settings, self.model.unsent_settings

@@ -60,9 +60,7 @@ def identify_object(model: object) -> ModelIdentity:
 def identify_spec(spec: str, model: object) -> ModelIdentity:
     """Return the identity of `module:attribute`: its text, and the source of it and its module."""
     source_object = model if inspect.isroutine(model) or inspect.isclass(model) else type(model)
-    return ModelIdentity(
-        spec, _source_digest(sys.modules.get(spec.partition(":")[0]), source_object)
-    )
+    return ModelIdentity(spec, _source_digest(user_modules.loaded_module(spec), source_object))
 
 
 def is_model(candidate: object) -> bool:
@@ -156,8 +154,9 @@ def construct_model(spec: str, factory: Callable[..., object], media: MediaStore
         pass
     except TypeError as error:
         raise UsageError(
-            f"{spec} cannot be made, {error}: it is given nothing but media; give a model that is "
-            "made already"
+            f"{spec} is no model and makes none ({error}); next: write `async def "
+            "model(request) -> tm.Reply`, or a class that can be made without arguments; a rule of "
+            "a judge is tm.ScriptedJudge(rule)"
         ) from None
     if arguments and media is None:
         raise UsageError(f"{spec} wants pictures or recordings: it plays suites that have them")

@@ -17,6 +17,7 @@ from toolmark.core import json_codec
 from toolmark.core.records import Cause, Ending, Label, Step, Table, Task, Trajectory, Verdict
 from toolmark.core.task_data import read_task_data
 from toolmark.formats.parse import python_calls
+from toolmark.formats.syntax_format import is_syntax_format
 from toolmark.official_bfcl import prompt_formats
 from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.scoring import answer_matching
@@ -98,15 +99,21 @@ def _official_error(truth: list[str], trajectory: Trajectory) -> str:
     """Return the official error type, "" for success."""
     if not _has_one_turn(trajectory):
         return INFERENCE_ERROR
+    last = last_message(trajectory)
+    if not last:
+        return NO_LAST_MESSAGE
+    message = last[0] if isinstance(last, list) else last
+    return "" if answer_matching.find_answer_official(str(message), truth) else ANSWER_NOT_FOUND
+
+
+def last_message(trajectory: Trajectory) -> Any:
+    """Return the last reply in which the official decoder finds no call, as files store it."""
     last: Any = None
     for step in trajectory.steps:
         stored = _stored_reply(step)
         if not _decodes_to_calls(stored, step, trajectory.tool_format):
             last = stored
-    if not last:
-        return NO_LAST_MESSAGE
-    message = last[0] if isinstance(last, list) else last
-    return "" if answer_matching.find_answer_official(str(message), truth) else ANSWER_NOT_FOUND
+    return last
 
 
 def _has_one_turn(trajectory: Trajectory) -> bool:
@@ -203,7 +210,10 @@ def _is_unreadable_call(task: Task, trajectory: Trajectory) -> bool:
     """
     last = trajectory.steps[-1]
     variant = prompt_formats.variant_of_format(trajectory.tool_format)
-    if variant is not None and variant.call_form != "python" and last.fault:
+    is_read_by_format = is_syntax_format(trajectory.tool_format) or (
+        variant is not None and variant.call_form != "python"
+    )
+    if is_read_by_format and last.fault:
         return True
     names = {tool.name for tool in task.tools}
     start = _final_text(trajectory).lstrip(_LEADING_SIGNS)
@@ -230,15 +240,17 @@ def _explain_failure(task: Task, trajectory: Trajectory, error_type: str) -> Cau
         return "format", f"the last reply could not be read: {last.fault[:_MAX_CHARS]}"
     text = _final_text(trajectory)
     if _is_unreadable_call(task, trajectory):
-        return "format", f"the last reply is a call that cannot be read: {_quote(text)}"
+        return "format", f"the last reply is a call that cannot be read: {_short_quote(text)}"
     field = answer_matching.extract_answer_field(text)
     answer_text = text if field is None else field
     if answer_matching.is_unknown_answer(answer_text):
-        return "no_answer", _where_answer_was_seen(truth, trajectory) or f"said {_quote(text)}"
+        return "no_answer", _where_answer_was_seen(
+            truth, trajectory
+        ) or f"said {_short_quote(text)}"
     if error_type == ANSWER_ONLY_IN_CONTEXT:
         return (
             "wrong_answer",
-            f"answered {_quote(answer_text)}; an expected answer is only in the context",
+            f"answered {_short_quote(answer_text)}; an expected answer is only in the context",
         )
     return _explain_missed_answer(truth, trajectory, answer_text)
 
@@ -247,7 +259,7 @@ def _explain_missed_answer(
     truth: list[str], trajectory: Trajectory, answer_text: str
 ) -> CauseAndEvidence:
     """Distinguish a wrong answer from one that was never found, or found but never stored."""
-    answered = f"answered {_quote(answer_text)}"
+    answered = f"answered {_short_quote(answer_text)}"
     seen_where = _where_answer_was_seen(truth, trajectory)
     if seen_where:
         return "wrong_answer", f"{answered}; {seen_where}"
@@ -292,7 +304,7 @@ def _state_text(state: Any) -> str:
             return json.dumps(state)
 
 
-def _quote(text: str) -> str:
+def _short_quote(text: str) -> str:
     text = " ".join(text.split())
     return repr(text if len(text) <= _MAX_CHARS else f"{text[:_MAX_CHARS]}...")
 

@@ -8,7 +8,6 @@ from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import (
     agentic_scoring,
     fair_rule,
-    fault_labels,
     format_failure_modes,
     multi_turn_scoring,
     prompt_formats,
@@ -16,7 +15,7 @@ from toolmark.official_bfcl import (
     tool_schemas,
 )
 from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
-from toolmark.scoring import call_matching
+from toolmark.scoring import call_matching, fault_labels
 from toolmark.scoring.value_conversion import PYTHON_CONVERTER
 from toolmark.scoring.value_matching import OfficialCheckerError
 

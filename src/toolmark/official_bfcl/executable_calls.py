@@ -58,7 +58,8 @@ def decode_both_ways(
     is_text = prompt_formats.is_default_text(trajectory.tool_format)
     official_turns, fair_turns = _empty_turns(trajectory), _empty_turns(trajectory)
     for step in trajectory.steps:
-        calls = [_parse_call(call) for call in step.calls]
+        # the official loop executes nothing of a reply in which a call cannot be read
+        calls = [_parse_call(call) for call in step.calls or (() if is_text else step.reply.calls)]
         if calls:
             fair_turns[step.turn].append(calls)
         try:

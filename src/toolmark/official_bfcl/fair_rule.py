@@ -15,15 +15,15 @@ from typing import Any
 from toolmark.core import json_codec
 from toolmark.core.records import Label, Task, Trajectory, Verdict
 from toolmark.core.task_data import read_task_data
+from toolmark.formats.parse import foreign_calls
 from toolmark.official_bfcl import (
     errata,
-    fault_labels,
     prompt_formats,
     reply_decoding,
     tool_schemas,
 )
 from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
-from toolmark.scoring import call_matching
+from toolmark.scoring import call_matching, fault_labels
 from toolmark.scoring.java_collections import JAVA_COLLECTION_CONVERTER
 from toolmark.scoring.java_values import JAVA_CONVERTER
 from toolmark.scoring.javascript_values import JAVASCRIPT_CONVERTER
@@ -39,6 +39,8 @@ CORRECTIONS: dict[str, str] = {
     "best_match": "parallel calls are paired so that as many as possible match",
     "amended": "the truth is read as it was plainly meant",
     "broken_call": "calls that cannot be read are not the absence of calls",
+    "foreign_call": "a call of an offered tool counts in whatever syntax a model writes it",
+    "abstention": "a call of a name that says that no tool fits is no call",
     "cut_off": "a reply that was cut off or is malformed says nothing about calling",
 }
 PART_PREFIX = "fair:"
@@ -50,7 +52,7 @@ VALUE_KINDS: dict[str, ValueConverter] = {
 _ALTERNATIVE_KINDS: dict[str, ValueConverter] = {"simple_java": JAVA_COLLECTION_CONVERTER}
 
 # adjacent repeats share no character, so that untrusted text is read in linear time
-_BEGINS_LIKE_CALL = re.compile(r"\A[`\s]*(?:(?:python|json|\[)[`\s\[]*)?[A-Za-z_][\w.]*\(")
+_BEGINS_LIKE_CALL = re.compile(r"\A[`\s]*(?:(?:python|json|\[)[`\s\[]*)?([A-Za-z_][\w.]*)\(")
 
 
 def judge_fairly(
@@ -145,13 +147,23 @@ def _judge_relevance(
     decoded: reply_decoding.DecodedReply,
     official_fault: fault_labels.LabelledFault | None,
 ) -> tuple[fault_labels.LabelledFault | None, tuple[str, ...]]:
-    """Judge as the official rule does, but silence counts only if the model was free to speak."""
+    """Judge as the official rule does, but by whether an offered tool was called in any syntax.
+
+    Silence counts only if the model was free to speak.
+    """
+    abstained = bool(decoded.calls) and all(
+        foreign_calls.is_abstention(name) for name, _ in decoded.calls
+    )
     if "irrelevance" not in task.category:
+        if abstained:
+            return _abstention_fault(decoded), ("abstention",)
         if official_fault and reply_decoding.decode_without_losses(task, trajectory, decoded).calls:
             return None, ("positional",)
+        if official_fault and _find_foreign_call(task, trajectory):
+            return None, ("foreign_call",)
         return official_fault, ()
     if official_fault is not None:
-        return official_fault, ()
+        return (None, ("abstention",)) if abstained else (official_fault, ())
     stop = reply_decoding.single_reply(trajectory).stop
     if stop in fault_labels.CAUSE_OF_STOP and stop != "refused":
         return (
@@ -159,9 +171,29 @@ def _judge_relevance(
             "irrelevance_error:no_answer",
             f"stopped: {stop}",
         ), ("cut_off",)
+    if foreign := _find_foreign_call(task, trajectory):
+        evidence = f"called {foreign.tool}, as {foreign.syntax.name} writes it; no tool fits"
+        return ("extra_call", "irrelevance_error:foreign_call", evidence), ("foreign_call",)
     if _attempted_calls(task, trajectory):
         return ("format", "irrelevance_error:broken_call", decoded.reason), ("broken_call",)
     return None, ()
+
+
+def _abstention_fault(decoded: reply_decoding.DecodedReply) -> fault_labels.LabelledFault:
+    names = ", ".join(name for name, _ in decoded.calls)
+    return "missing_call", "relevance_error:abstention", f"called {names}, which is no tool"
+
+
+def _find_foreign_call(task: Task, trajectory: Trajectory) -> foreign_calls.ForeignCall | None:
+    """Return a call of an offered tool in the reply's text or reasoning."""
+    reply = reply_decoding.single_reply(trajectory)
+    if reply.calls:
+        return None
+    return foreign_calls.find_foreign_call(
+        json_codec.restore_surrogates(reply.text),
+        [tool.name for tool in task.tools],
+        json_codec.restore_surrogates(reply.reasoning),
+    )
 
 
 def _attempted_calls(task: Task, trajectory: Trajectory) -> bool:
@@ -175,7 +207,8 @@ def _attempted_calls(task: Task, trajectory: Trajectory) -> bool:
     if reply.calls:
         return True
     text = json_codec.restore_surrogates(reply.text)
-    if _BEGINS_LIKE_CALL.match(text):
+    begun = _BEGINS_LIKE_CALL.match(text)
+    if begun and not foreign_calls.is_abstention(begun[1]):
         return True
     return any(f"[{tool.name}(" in text for tool in task.tools)
 

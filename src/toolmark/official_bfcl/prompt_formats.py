@@ -8,7 +8,7 @@ import re
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
@@ -40,6 +40,7 @@ from toolmark.formats.prompt_format import (
     looks_like_calls,
 )
 from toolmark.formats.render.tool_docs import ToolDocForm
+from toolmark.formats.syntax_format import is_syntax_format
 from toolmark.official_bfcl import official_data, tool_schemas
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.level_formulas import LevelSpread
@@ -149,11 +150,13 @@ def _explain_unknown_format(word: str) -> str:
 
 
 def variant_of_format(tool_format: str) -> PromptVariant | None:
-    """Return the prompt variant of an official tool format by its name, None for native calls.
+    """Return the prompt variant of an official tool format by its name, None for others.
 
-    Raises UsageError for any other tool format: no official decoder reads its replies.
+    Those are native calls, and calls in a syntax of open models: the tool format reads them, and
+    they count as structured calls. Raises UsageError for any other tool format: no official decoder
+    reads its replies.
     """
-    if tool_format == NativeFormat.name:
+    if tool_format == NativeFormat.name or is_syntax_format(tool_format):
         return None
     if tool_format == DEFAULT_NAME:
         return PromptVariant()
@@ -202,12 +205,39 @@ def is_approximate(task: Task, tool_format: str) -> bool:
 
 
 class OfficialPrompt(PromptFormat):
-    """A prompt whose later turns and results have the official harness's wording."""
+    """A prompt whose later turns and results have the official harness's wording.
+
+    Thoughts stay in the text, where the official handler leaves them. With `joins_user_messages`
+    the messages of a turn that the user says one after the other are one message.
+    """
+
+    separates_thoughts = False
+
+    def __init__(
+        self,
+        variant: PromptVariant | None = None,
+        wording: PromptWording | None = None,
+        *,
+        name: str = DEFAULT_NAME,
+        joins_user_messages: bool = False,
+    ) -> None:
+        super().__init__(variant, wording, name=name)
+        self.joins_user_messages = joins_user_messages
+
+    def render_opening(
+        self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
+    ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
+        """Put the prompt before the first system message, or add one; send no tools."""
+        if self.joins_user_messages:
+            messages = join_user_messages(messages)
+        return super().render_opening(messages, tools)
 
     def render_turn(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
         """Write tools that appear later as a Python list, in front of the turn's first message."""
+        if self.joins_user_messages:
+            messages = join_user_messages(messages)
         if not tools:
             return messages, ()
         docs_text = json_codec.escape_surrogates(str([self.document_of(tool) for tool in tools]))
@@ -248,12 +278,25 @@ class OfficialPrompt(PromptFormat):
         )
 
 
-def make_tool_formats(names: Sequence[str], wording: PromptWording) -> dict[str, PromptFormat]:
+def join_user_messages(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return the messages with those of the user that follow each other joined by a blank line."""
+    joined: list[Message] = []
+    for message in messages:
+        if joined and message.role == joined[-1].role == "user":
+            text = f"{joined[-1].text}\n\n{message.text}"
+            joined[-1] = Message(role="user", parts=(Text(text),))
+        else:
+            joined.append(message)
+    return tuple(joined)
+
+
+def make_tool_formats(
+    names: Sequence[str], wording: PromptWording, *, joins_user_messages: bool = False
+) -> dict[str, PromptFormat]:
     """Return the prompt tool formats by name: the default one, and one for each format."""
-    tool_formats: dict[str, PromptFormat] = {DEFAULT_NAME: OfficialPrompt(wording=wording)}
-    tool_formats |= {
-        name: OfficialPrompt(all_variants()[name], wording, name=name) for name in names
-    }
+    make = partial(OfficialPrompt, wording=wording, joins_user_messages=joins_user_messages)
+    tool_formats: dict[str, PromptFormat] = {DEFAULT_NAME: make()}
+    tool_formats |= {name: make(all_variants()[name], name=name) for name in names}
     return tool_formats
 
 

@@ -10,11 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from toolmark.core import json_codec
 from toolmark.core.records import Cause, Reply, Task, Trajectory
 from toolmark.formats.parse import reply_parser, rough_call_parser
 from toolmark.formats.parse.reply_text import MisshapenCalls, UnreadableCalls, add_brackets
 from toolmark.formats.prompt_format import PromptVariant
+from toolmark.formats.syntax_format import is_syntax_format
 from toolmark.official_bfcl import prompt_formats, tool_schemas
 from toolmark.scoring.java_collections import unescape_literal
 
@@ -67,13 +70,23 @@ def decode_reply(task: Task, trajectory: Trajectory) -> DecodedReply:
             "missing_call",
         )
     if prompt_formats.variant_of_format(trajectory.tool_format) is None:
+        if fault and is_syntax_format(trajectory.tool_format) and not single.calls:
+            return DecodedReply([], DECODER_FAILED, f"{fault}: {single.text[:120]!r}")
         return _decode_native(single)
     return _decode_text(task, trajectory.tool_format, json_codec.restore_surrogates(single.text))
 
 
 def single_reply(trajectory: Trajectory) -> Reply:
-    """Return the one reply; an empty one where there was none."""
-    return trajectory.steps[0].reply if trajectory.steps else Reply()
+    """Return the one reply; an empty one where there was none.
+
+    Calls that a tool format of open models has read count as structured calls, and not as text.
+    """
+    if not trajectory.steps:
+        return Reply()
+    step = trajectory.steps[0]
+    if step.calls and is_syntax_format(trajectory.tool_format):
+        return replace(step.reply, calls=step.calls, text="")
+    return step.reply
 
 
 def _decode_native(single: Reply) -> DecodedReply:
@@ -172,13 +185,13 @@ def _loss_name(
 def _parse_foreign_call(text: str) -> reply_parser.WrittenCall:
     """Read one call of Java or JavaScript: values by spelling, literals by meaning."""
     name, arguments = rough_call_parser.parse_call(add_brackets(text)[1:-1])
-    by_name = {key: _unquote(value) for key, value in arguments if key is not None}
+    by_name = {key: _unquoted_text(value) for key, value in arguments if key is not None}
     return reply_parser.WrittenCall(
-        name, tuple(_unquote(value) for key, value in arguments if key is None), by_name
+        name, tuple(_unquoted_text(value) for key, value in arguments if key is None), by_name
     )
 
 
-def _unquote(value: str) -> str:
+def _unquoted_text(value: str) -> str:
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     return unescape_literal(value[1:-1]) if is_quoted else value
 

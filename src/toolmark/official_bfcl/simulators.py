@@ -251,7 +251,7 @@ def load_simulators(root: Path) -> SimulatorKit:
             modules = {name: _import_module(folder, file) for name, file in MODULE_OF_CLASS.items()}
     for module in modules.values():
         if hasattr(module, "deepcopy"):
-            vars(module)["deepcopy"] = _deepcopy
+            vars(module)["deepcopy"] = _copy_value
     classes = {name: getattr(module, name) for name, module in modules.items()}
     return SimulatorKit(
         {name: _make_simulator_class(kind) for name, kind in classes.items()},
@@ -312,6 +312,6 @@ def _method_parameters(simulator: type, method: str) -> list[inspect.Parameter]:
     return list(inspect.signature(getattr(simulator, method)).parameters.values())[1:]
 
 
-def _deepcopy(value: Any) -> Any:
+def _copy_value(value: Any) -> Any:
     """Copy as `copy.deepcopy` does where nothing is shared within the value, but faster."""
     return object_environment.copy_plain(value, copy.deepcopy)

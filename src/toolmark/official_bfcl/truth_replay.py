@@ -312,7 +312,7 @@ def execute_call(instances: EpisodeObjects, call: ExecutableCall) -> Any:
     """Execute one call; an error is a CallOutcome."""
     if call.error:
         return object_environment.failed_outcome(call.error)
-    return instances.invoke(call.name, object_environment.copy_plain(call.arguments))
+    return instances.invoke_method(call.name, object_environment.copy_plain(call.arguments))
 
 
 def _copy_state(instance: object, before: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,1 +1,3 @@
 """Perturbations of a task: its text, voice, sound, transcript and pictures."""
+
+EXTRA = "speech"

@@ -60,7 +60,7 @@ def check_address(url: str, *, label: str = "the address", key_name: str = "") -
         parts = urlsplit(url.strip())
         port = parts.port
     except ValueError:
-        raise UsageError(f"{label} is no address; it looks like http://HOST:PORT/v1") from None
+        raise UsageError(f"{label} is not an address; it looks like http://HOST:PORT/v1") from None
     if parts.username is not None or parts.password is not None or parts.query:
         raise UsageError(f"neither credentials nor a query in an address, {label}{hint}")
     if (
@@ -69,7 +69,7 @@ def check_address(url: str, *, label: str = "the address", key_name: str = "") -
         or port == 0
         or not is_header_safe(url.strip())
     ):
-        raise UsageError(f"{label} is no address; it looks like http://HOST:PORT/v1")
+        raise UsageError(f"{label} is not an address; it looks like http://HOST:PORT/v1")
     found = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
     if secrets.has_key_prefix(unquote(found)):
         raise UsageError(f"{label} holds a key{hint}")

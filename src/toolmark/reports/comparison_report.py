@@ -27,8 +27,9 @@ class Comparison(Record, frozen=True, kw_only=True):
     `paired` and `categories` are only over the common ones of these rows. `compared_rows` names the
     rows where they are not all. `common_levels` names the levels of axes that both runs have where
     one run has more. `measures` are the suite's further metrics that are means over answers
-    (`Metric.part`), on the pairs that have them. `levels` are over all common rows, by axis and
-    level, for the axes that the suite compares by. `warnings` say how the runs differ in setup.
+    (`Metric.compared_part`), on the pairs that have them. `levels` are over all common rows, by
+    axis and level, for the axes that the suite compares by. `warnings` say how the runs differ in
+    setup.
     `n_changed` is the number of common tasks that differ in content. If there are any, no test is
     made unless the caller allowed this: `p` and `detectable` are None. `p_adjusted` is p adjusted
     for the `n_compared` comparisons that were made together, None for a single one. `usage_a` and
@@ -138,11 +139,11 @@ def summary_table(comparison: Comparison) -> Table:
     """Return the table of the headline, the difference and how it was tested."""
     found = comparison.paired
     pairs_label = (
-        f"{table_format.pluralize(found.n_pairs, 'pair')}, "
-        f"{table_format.pluralize(found.n_items, 'item')}"
+        f"{number_format.pluralize(found.n_pairs, 'pair')}, "
+        f"{number_format.pluralize(found.n_items, 'item')}"
     )
     pairs_label += (
-        f" in {table_format.pluralize(found.n_groups, 'group')}" if found.n_groups else ""
+        f" in {number_format.pluralize(found.n_groups, 'group')}" if found.n_groups else ""
     )
     pairs_label += ", the tasks of an item averaged" if found.pairing == "item" else ""
     rows: list[tuple[str, str, str]] = [
@@ -275,7 +276,7 @@ def _group_table(
     n_left = len(parts) - len(groups)
     notes = [UNCORRECTED_NOTE] if any(found.p is not None for found in groups) else []
     if n_left:
-        notes.append(f"{table_format.pluralize(n_left, 'group')} of one item left out")
+        notes.append(f"{number_format.pluralize(n_left, 'group')} of one item left out")
     rows = tuple(
         (
             found.difference.name,

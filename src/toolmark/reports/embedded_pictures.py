@@ -40,7 +40,7 @@ def embed_picture(
     if part.mime not in BROWSER_TYPES or part.size_bytes > MAX_DECODED_BYTES:
         return {}
     try:
-        if not media.contains(part):  # the size in the record may be wrong
+        if not media.has_file(part):  # the size in the record may be wrong
             return {}
         data = media.read(part)
     except DataError:

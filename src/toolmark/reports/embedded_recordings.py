@@ -107,7 +107,7 @@ def _embed_recording(
         "svg": waveform_svg,
         "place": media_path,
     }
-    if page_folder is not None and is_sha256(part.sha256) and media.contains(part):
+    if page_folder is not None and is_sha256(part.sha256) and media.has_file(part):
         recording["file"] = relative_link(
             media.folder / media_path.removeprefix("media/"), page_folder
         )

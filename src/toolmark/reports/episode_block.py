@@ -34,7 +34,7 @@ MAX_TEXT_LENGTH = 20_000  # characters of one text: the rest stays in trajectori
 MAX_EPISODE_BYTES = 1_000_000  # bytes of one episode, so that a large one does not displace many
 ELEMENT_BYTES = 64  # bytes of the element around a body
 NOT_RUN_LABEL = "not run"
-UNSAFE_DRAWING_NOTE = "The drawing is not shown: it is no plain SVG."
+UNSAFE_DRAWING_NOTE = "The drawing is not shown: it is not a plain SVG."
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class EpisodeSelection:
         self._sound_heap: list[tuple[int, int]] = []
         self._n_users: Counter[str] = Counter()
 
-    def offer(self, key: PageEpisodeKey, make: Callable[[], EpisodeBlock]) -> None:
+    def offer_episode(self, key: PageEpisodeKey, make: Callable[[], EpisodeBlock]) -> None:
         """Add an episode if its rank allows it; `make` is called only then."""
         self.n_offered += 1
         episode_rank = sampling_rank(key)
@@ -49,7 +49,7 @@ class EpisodeSelection:
         if block.sounds:  # ranked by the largest, so that blocks that share it are treated alike
             name = max(block.sounds, key=lambda name: len(block.sounds[name]))
             heapq.heappush(self._sound_heap, (-sampling_rank((0, name, 0)), self.n_offered))
-        self._insert(self.n_offered, block)
+        self._insert_block(self.n_offered, block)
         self.drop_recordings(self.max_sound_bytes)
         self.shrink_to(self.limit_bytes)
 
@@ -61,7 +61,7 @@ class EpisodeSelection:
             self.drop_recordings(limit_bytes // 2)
         while self.size_bytes > self.limit_bytes:
             negative, at = heapq.heappop(self._heap)
-            self._remove(at)
+            self._remove_block(at)
             self._rank_limit = min(self._rank_limit, -negative)
 
     def drop_recordings(self, max_bytes: int) -> None:
@@ -72,16 +72,16 @@ class EpisodeSelection:
             negative, at = heapq.heappop(self._sound_heap)
             self._sound_rank_limit = min(self._sound_rank_limit, -negative)
             if at in self._blocks:
-                self._insert(at, self._remove(at).without_recordings())
+                self._insert_block(at, self._remove_block(at).without_recordings())
                 self._silenced.add(at)
 
-    def _insert(self, index: int, block: EpisodeBlock) -> None:
+    def _insert_block(self, index: int, block: EpisodeBlock) -> None:
         self._blocks[index] = block
         sounds = self._count_use(block.sounds, 1)
         self.sound_bytes += sounds
         self.size_bytes += block.size_bytes + self._count_use(block.pictures, 1) + sounds
 
-    def _remove(self, index: int) -> EpisodeBlock:
+    def _remove_block(self, index: int) -> EpisodeBlock:
         block = self._blocks.pop(index)
         sounds = self._count_use(block.sounds, -1)
         self.sound_bytes -= sounds

@@ -58,7 +58,8 @@ class _EpisodeSelections:
     not_run: EpisodeSelection
 
     @property
-    def all(self) -> tuple[EpisodeSelection, ...]:
+    def each_outcome(self) -> tuple[EpisodeSelection, ...]:
+        """The selections of failed, solved and not run episodes."""
         return (self.failed, self.solved, self.not_run)
 
 
@@ -107,7 +108,7 @@ def write_report(runs: Sequence[Run], path: Path, *, limit_bytes: int = 30_000_0
     frame = _template_values(runs, shown_runs) | joint_sections
     fixed = sum(len(piece.encode()) for piece in _render_page(frame, [], ""))
     _divide_budget(selections, limit_bytes - fixed - RESERVED_BYTES)
-    blocks = [block for selection in selections.all for block in selection.blocks()]
+    blocks = [block for selection in selections.each_outcome for block in selection.blocks()]
     _write_page(path, _render_page(frame, blocks, _selection_note(selections)))
     return path
 
@@ -129,20 +130,20 @@ def _select_episodes(
         key = (trajectory.task, trajectory.repeat)
         if key in solved and key not in absent:
             selection = selections.solved if solved[key] else selections.failed
-            selection.offer(
+            selection.offer_episode(
                 (index, *key), _block_maker(index, run, trajectory, scores, views, page_folder)
             )
         elif key in absent or run.task(trajectory.task).kind == "scored":
             absent.discard(key)
             attempt = _as_not_run(trajectory, scores)
-            selections.not_run.offer(
+            selections.not_run.offer_episode(
                 (index, *key), _not_run_block_maker(index, run, rules, attempt, page_folder)
             )
     last = {(a.task, a.repeat): n for n, a in enumerate(run.attempts())}
     for n, attempt in enumerate(run.attempts()):
         key = (attempt.task, attempt.repeat)
         if key in absent and last[key] == n:
-            selections.not_run.offer(
+            selections.not_run.offer_episode(
                 (index, *key), _not_run_block_maker(index, run, rules, attempt, page_folder)
             )
 
@@ -202,13 +203,15 @@ def _divide_budget(selections: _EpisodeSelections, budget_bytes: int) -> None:
     they are removed before episodes are: they get what episodes leave, at least a sixth.
     """
     budget_bytes = max(0, budget_bytes)
-    failed, solved, not_run = selections.all
+    failed, solved, not_run = selections.each_outcome
     not_run.shrink_to(min(not_run.limit_bytes, budget_bytes // 20))
-    silent_bytes = sum(selection.size_bytes - selection.sound_bytes for selection in selections.all)
+    silent_bytes = sum(
+        selection.size_bytes - selection.sound_bytes for selection in selections.each_outcome
+    )
     recordings_bytes = min(
         MAX_RECORDINGS_BYTES, max(budget_bytes // 6, budget_bytes - silent_bytes)
     )
-    for selection in selections.all:
+    for selection in selections.each_outcome:
         selection.drop_recordings(recordings_bytes)
         recordings_bytes -= selection.sound_bytes
     failed.shrink_to(budget_bytes * 9 // 10 - not_run.size_bytes)
@@ -216,9 +219,9 @@ def _divide_budget(selections: _EpisodeSelections, budget_bytes: int) -> None:
 
 
 def _selection_note(selections: _EpisodeSelections) -> str:
-    failed, solved, not_run = selections.all
+    failed, solved, not_run = selections.each_outcome
     recordings_note = _recordings_note(selections)
-    if all(selection.n_selected == selection.n_offered for selection in selections.all):
+    if all(selection.n_selected == selection.n_offered for selection in selections.each_outcome):
         return f"Every episode is on this page.{recordings_note}"
     counts = [
         (
@@ -237,14 +240,16 @@ def _selection_note(selections: _EpisodeSelections) -> str:
 
 def _recordings_note(selections: _EpisodeSelections) -> str:
     """Return how many episodes have their recordings, "" where all have."""
-    n_without_recordings = sum(selection.n_without_recordings for selection in selections.all)
+    n_without_recordings = sum(
+        selection.n_without_recordings for selection in selections.each_outcome
+    )
     if not n_without_recordings:
         return ""
-    n_with_recordings = sum(selection.n_with_recordings for selection in selections.all)
+    n_with_recordings = sum(selection.n_with_recordings for selection in selections.each_outcome)
     return (
         f" Recordings take {MAX_RECORDINGS_BYTES // 1_000_000} MB of it at most, failures first: "
         f"{number_format.format_count(n_with_recordings)} of "
-        f"{table_format.pluralize(n_with_recordings + n_without_recordings, 'episode')} can be "
+        f"{number_format.pluralize(n_with_recordings + n_without_recordings, 'episode')} can be "
         "heard here; the others show the waveform and link to the file in the run folder."
     )
 
@@ -279,7 +284,7 @@ def _template_values(runs: Sequence[Run], shown_runs: list[RunFacts]) -> dict[st
         "percent": number_format.format_percent,
         "interval": number_format.format_percent_interval,
         "count": number_format.format_count,
-        "plural": table_format.pluralize,
+        "plural": number_format.pluralize,
     }
 
 

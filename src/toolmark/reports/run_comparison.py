@@ -22,6 +22,7 @@ from toolmark.runs.stored_presentation import (
     report_mismatch_as_damage,
 )
 from toolmark.statistics.confidence_intervals import group_codes
+from toolmark.statistics.label_formulas import PredictionPoweredMean
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired, holm_adjusted
 from toolmark.statistics.score_columns import Columns, Names, gather_columns
@@ -69,6 +70,7 @@ def compare_runs(
             settings=settings,
             warnings=(
                 *_partial_warnings(scores, rows_a, rows_b),
+                *_correction_warnings(presentation.metrics[chosen_rule][0]),
                 *run_differences.difference_warnings(a, b, *changed),
             ),
             n_changed=changed[0],
@@ -184,6 +186,15 @@ def _partial_warnings(
         f"the headline is partial of {' and of '.join(lacking)}; the difference is over what both "
         f"runs have{common_names}"
     )
+
+
+def _correction_warnings(head: Metric) -> Iterator[str]:
+    """Yield a warning where labels correct the headline: the difference is not corrected."""
+    if isinstance(head.formula, PredictionPoweredMean):
+        yield (
+            "the difference is between the judge's verdicts; labels of people, which may correct "
+            "each score, do not correct it"
+        )
 
 
 def _paired_measures(

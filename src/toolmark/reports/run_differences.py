@@ -10,6 +10,7 @@ import msgspec
 
 from toolmark.core import json_codec, number_format
 from toolmark.reports import table_format
+from toolmark.runs import judge_panels
 from toolmark.runs.run_store import Run
 
 MAX_ENTRIES_LISTED = 8  # entries of one setting that are listed in full
@@ -45,6 +46,8 @@ def _flat_settings(run: Run) -> dict[str, Any]:
         "sampling": plan.pop("sampling", {}),
         "module": {name: sha[:8] for name, sha in plan.pop("modules", {}).items()},
         "model's module": {name: sha[:8] for name, sha in plan.pop("model_modules", {}).items()},
+        "simulated user's": _shorten_hash(plan.pop("user", {}), "description"),
+        "simulated user's module": {n: sha[:8] for n, sha in plan.pop("user_modules", {}).items()},
         "version": info.versions,
         "hash": info.hashes,
     }
@@ -53,6 +56,11 @@ def _flat_settings(run: Run) -> dict[str, Any]:
     for prefix, values in groups.items():
         flat |= {f"{prefix} {name}": value for name, value in values.items()}
     return flat
+
+
+def _shorten_hash(settings: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return the settings with the hash of this name cut short."""
+    return {key: value[:8] if key == name else value for key, value in settings.items()}
 
 
 def _setting_text(value: Any) -> str:
@@ -71,7 +79,7 @@ def difference_warnings(a: Run, b: Run, n_changed: int, example: str) -> Iterato
     """Yield what a reader must know before any difference between the runs."""
     if n_changed:
         verb = "differs" if n_changed == 1 else "differ"
-        label = f"{table_format.pluralize(n_changed, 'task')} {verb}"
+        label = f"{number_format.pluralize(n_changed, 'task')} {verb}"
         yield f"{label} in content under the same id, such as {example}"
     parameters = [key for key, *_ in differing_settings(a, b) if key.startswith("parameter ")]
     if parameters:
@@ -79,12 +87,32 @@ def difference_warnings(a: Run, b: Run, n_changed: int, example: str) -> Iterato
         yield f"the suite's parameters differ: {names}"
     if a.info.hashes != b.info.hashes:
         yield "the data behind the runs differ (hashes)"
+    yield from _user_warnings(a, b)
+    judges_a, judges_b = _judge_names(a), _judge_names(b)
+    if judges_a and judges_b and judges_a != judges_b:
+        yield f"different judges: {', '.join(judges_a)} and {', '.join(judges_b)}"
     if files := _differing_scorer_files(a, b):
         label = ", ".join(files) if len(files) <= MAX_ENTRIES_LISTED else _setting_text(files)
         yield (
             f"different scorers of {a.info.plan.suite} made the scores ({label} differ); "
             "toolmark score RUN scores each with the scorer of today, and asks no model"
         )
+
+
+def _user_warnings(a: Run, b: Run) -> Iterator[str]:
+    """Yield what differs in the simulated users; not that only the users' models were exchanged."""
+    user_a, user_b = a.info.plan.user, b.info.plan.user
+    if user_a.get("description") != user_b.get("description"):
+        yield "the simulated users differ in their goal, their knowledge or their limits"
+    names = [user.get("model", number_format.DASH) for user in (user_a, user_b)]
+    if names[0] != names[1] and a.info.plan.model != b.info.plan.model:
+        yield f"different models speak for the simulated user: {' and '.join(names)}"
+
+
+def _judge_names(run: Run) -> list[str]:
+    """Return the judge models of a run, sorted."""
+    panels = judge_panels.read_panels(run).values()
+    return sorted({name for panel in panels for name in panel.judges})
 
 
 def _differing_scorer_files(a: Run, b: Run) -> list[str]:

@@ -88,7 +88,7 @@ class RunFacts:
     def group_note(self) -> str:
         """The text for the number of groups of the headline's n, "" without groups."""
         n = self.rules[0].n_groups_by_name.get(self.headline.name, 0)
-        return f" in {table_format.pluralize(n, 'group')}" if 0 < n < self.headline.n else ""
+        return f" in {number_format.pluralize(n, 'group')}" if 0 < n < self.headline.n else ""
 
 
 def gather_run_facts(
@@ -286,7 +286,7 @@ def _run_description(run: Run) -> str:
         part
         for part in (
             f"tool format {info.plan.tool_format}",
-            table_format.pluralize(info.n_tasks, "task"),
+            number_format.pluralize(info.n_tasks, "task"),
             run_names.sample_label(info.plan.sample) if info.plan.limit is None else "",
             f"{info.plan.repeats} repeats" if info.plan.repeats > 1 else "",
             f"seed {info.seed}",
@@ -314,7 +314,7 @@ def _noise_sentence(table: Columns) -> str:
     shift = number_format.format_fixed(100 * 1.96 * np.sqrt(2) * run_sd, 1)
     return (
         f"Noise floor: repeats of one task scatter with a standard deviation of {task_sd} "
-        f"({table_format.pluralize(floor.n, 'task')}), so the same model asked again would move "
+        f"({number_format.pluralize(floor.n, 'task')}), so the same model asked again would move "
         f"this score by about ±{shift} points for that reason alone."
     )
 
@@ -324,6 +324,7 @@ def _setting_rows(run: Run) -> Iterator[tuple[str, str]]:
     yield "suite", plan.suite
     yield "model", table_format.visible_text(plan.model)
     yield "base URL", plan.base_url
+    yield "simulated user", table_format.visible_text(plan.user.get("model", ""))
     yield "served as", table_format.visible_text(", ".join(info.served_models))
     yield "tool format", plan.tool_format
     yield "parameters", _settings_text(plan.parameters)
@@ -391,7 +392,7 @@ def _environment_grid(run: Run) -> Grid:
     shown_rows = tuple(
         (name, what, text[:MAX_NOTE_LENGTH]) for name, what, text in sorted(rows, key=_first_cell)
     )
-    note = f"{table_format.pluralize(n_omitted, 'further note')} in run.json" if n_omitted else ""
+    note = f"{number_format.pluralize(n_omitted, 'further note')} in run.json" if n_omitted else ""
     is_data_only = all(name == "data" and what == "noted" for name, what, _ in rows)
     title = "Of the data" if is_data_only else "What could not run, or had trouble"
     head = ("part", "", "what is known")

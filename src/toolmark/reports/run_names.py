@@ -100,7 +100,8 @@ def _run_settings(run: Run) -> dict[str, Any]:
     plan = run.info.plan
     sampling = msgspec.to_builtins(plan.sampling)
     found = {
-        **plan.parameters, **sampling, "tool_format": plan.tool_format, "seed": run.info.seed,
+        **plan.parameters, **sampling, "tool_format": plan.tool_format, "agent": plan.agent,
+        "user_model": plan.user.get("model", ""), "seed": run.info.seed,
         "repeats": plan.repeats, "limit": plan.limit, "sample": plan.sample, "tasks": plan.tasks,
     }  # fmt: skip
     return {name: value for name, value in found.items() if value not in _UNSET}

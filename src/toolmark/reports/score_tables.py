@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from toolmark.core import number_format
 from toolmark.core.records import Estimate, Table
-from toolmark.reports import table_format
 from toolmark.reports.run_facts import RuleNumbers, RunFacts
 from toolmark.statistics import interval_limits
 
@@ -103,7 +102,7 @@ def _score_table(
         *_side_notes(shown_runs),
     ]
     if len(shown_names) < len(all_names):
-        missing = table_format.pluralize(len(all_names) - len(shown_names), "part")
+        missing = number_format.pluralize(len(all_names) - len(shown_names), "part")
         notes.insert(1, f"{missing} without a result left out.")
     yield Table(title=title, head=head, rows=rows, note=" ".join(notes))
 
@@ -134,7 +133,7 @@ def _score_row(
     sizes = [number_format.format_count(estimate.n) for estimate in found]
     group_counts = [read.n_groups_by_name.get(name, 0) for read in rule_numbers]
     group_labels = [
-        table_format.pluralize(n, "group") if n and n < x.n else ""
+        number_format.pluralize(n, "group") if n and n < x.n else ""
         for n, x in zip(group_counts, found, strict=True)
     ]
     is_equal = len(set(zip(sizes, group_labels, strict=True))) == 1

@@ -107,11 +107,6 @@ def _heat_shading(shaded_columns: Sequence[Sequence[Cell]], first_column: int) -
     )
 
 
-def pluralize(n: int, word: str, plural: str = "") -> str:
-    """Return "1 task", "2 tasks"; `plural` is a plural that is not the word with an s."""
-    return f"{format_count(n)} {word if n == 1 else plural or f'{word}s'}"
-
-
 def _join_interval_columns(
     named_columns: list[tuple[str, tuple[Cell, ...]]],
 ) -> list[tuple[str, tuple[Cell, ...]]]:

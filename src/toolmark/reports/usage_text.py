@@ -7,7 +7,6 @@ from typing import Any
 
 from toolmark.core import number_format
 from toolmark.core.records import Usage
-from toolmark.reports import table_format
 from toolmark.runs.run_usage import RunUsage, usage_from_summary
 
 MIN_SHOWN_S = 0.1  # shorter times are not shown
@@ -23,7 +22,7 @@ def usage_line(usage: RunUsage) -> str:
     """Return the usage of the model, then of others; "" where no request was made."""
     if not usage.n_requests and not any(_other_usage_texts(usage)):
         return ""
-    requests_label = table_format.pluralize(usage.n_requests, "request")
+    requests_label = number_format.pluralize(usage.n_requests, "request")
     if usage.n_from_cache:
         requests_label += (
             f" ({number_format.format_count(usage.n_from_cache)} answered from the cache)"

@@ -10,6 +10,8 @@ MAX_CONSECUTIVE_FAILURES = (
     20  # failures in a row, with no success between, after which the rest is not run
 )
 MAX_REFUSALS = 5  # other refusals, with no success ever, after which the run stops
+# statuses of refusals after which no request of a simulated user can succeed: key, money, address
+_FINAL_USER_STATUSES = frozenset((401, 402, 403, 404, 405))
 MAX_SAME_REFUSALS = 3  # refusals with the same cause: enough where they say what is refused
 
 
@@ -49,7 +51,10 @@ class CircuitBreaker:
                 self.rejection = failure
                 self.trip_reason = f"the endpoint refuses the requests: {failure.summary}"
                 return
-        if self._n_consecutive_failures >= MAX_CONSECUTIVE_FAILURES:
+        if failure.kind == "user" and failure.status in _FINAL_USER_STATUSES:
+            self.rejection = failure
+            self.trip_reason = f"the endpoint of the simulated user refuses: {failure.summary}"
+        elif self._n_consecutive_failures >= MAX_CONSECUTIVE_FAILURES:
             self.trip_reason = (
                 f"{MAX_CONSECUTIVE_FAILURES} failures in a row, the last one: {failure.summary}"
             )

@@ -2,7 +2,8 @@
 
 A module counts with every module that it imports by an `import` statement, anywhere in its source.
 The sources are read and parsed, and nothing is imported, so the same code gives the same hashes in
-every process, also before the code is trusted. A data file counts with a module that names it in a
+every process, also before the code is trusted. Installed packages do not count, except those that
+add something to toolmark by entry points. A data file counts with a module that names it in a
 call of `core.data_files.read_table`. Other files that a module reads are not seen, nor is a module
 that is imported by a computed name.
 """
@@ -23,17 +24,21 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolmark.core import data_files, errors, user_modules
+from toolmark.core import data_files, entry_points, errors, json_codec, user_modules
+from toolmark.core.called_code import CodeHolder
+from toolmark.models import installed_wires
 from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.suite import Scorer, Suite
 
 OWN_PACKAGE = "toolmark"
-REGISTRIES = ("suites", "suites.suite_registry", "suites.model_registry")
+SETTINGS_NAME = "settings of the scorer"
 # packages of toolmark in which verdicts are made; the other packages do not change verdicts
 SCORING_PACKAGES = (
     "suites",
     "official_bfcl",
     "scoring",
+    "authoring",
+    "judging",
     "environments",
     "formats",
     "perturb",
@@ -64,8 +69,8 @@ class _Source:
 def spec_hashes(spec: str) -> dict[str, str]:
     """Return the SHA-256 of the user's modules behind `module:NAME` or `FILE.py:NAME`, by name.
 
-    Empty for code of toolmark, of installed packages and of the standard library. Raises UsageError
-    for a module that cannot be found.
+    Empty for code of toolmark, of the standard library, and of installed packages without entry
+    points of toolmark. Raises UsageError for a module that cannot be found.
     """
     module_name = spec.rpartition(":")[0]
     root = _spec_module(spec)
@@ -88,7 +93,7 @@ def spec_file(spec: str) -> Path | None:
 def _spec_module(spec: str) -> _Module | None:
     module_name = spec.rpartition(":")[0]
     if not user_modules.is_file_spec(spec):
-        return _find_module(module_name)
+        return _find_module(module_name) if module_name else None  # a file of rows is not a module
     path = Path(module_name)
     return _Module(path.stem, path, "") if path.is_file() else None
 
@@ -108,14 +113,19 @@ def suite_hashes(suite: Suite) -> dict[str, str]:
 
 def is_builtin_suite(suite: Suite) -> bool:
     """Return whether a suite is toolmark's own: its environment factory, tasks and scorer are."""
-    code_objects = (suite.environment.open, type(suite.tasks), suite.scorer.score)
+    code_objects = _with_called_code((suite.environment.open, suite.tasks, suite.scorer.score))
     return all(_module_name(thing).partition(".")[0] == OWN_PACKAGE for thing in code_objects)
 
 
 def model_hashes(model: object) -> dict[str, str]:
-    """Return the hashes of the user's modules behind a model: an object, or `module:attribute`."""
+    """Return the hashes of the modules behind a model that is not toolmark's.
+
+    That is an object, `module:attribute`, or the name of a model of another package's wire.
+    """
     if isinstance(model, str):
-        return _module_hashes(_spec_modules(model)) if user_modules.is_module_spec(model) else {}
+        if wire := installed_wires.find_wire(model):
+            return _module_hashes(_spec_modules(wire.value))
+        return _module_hashes(_spec_modules(model)) if user_modules.is_code_spec(model) else {}
     return _module_hashes(_defining_modules([model]))
 
 
@@ -125,7 +135,10 @@ def scorer_id(scorer: Scorer) -> ScorerId:
     Those are the modules of its judging functions with what they import, the user's or toolmark's,
     and the `files` that it reads. Raises DataError for a file that cannot be read.
     """
-    found = _module_hashes(_defining_modules(_scoring_functions(scorer)), for_scoring=True)
+    code_objects = _scoring_functions(scorer)
+    found = _module_hashes(_defining_modules(code_objects), for_scoring=True)
+    if settings := _settings_of(code_objects):
+        found[SETTINGS_NAME] = hashlib.sha256(json_codec.encode_record(settings)).hexdigest()
     for path in map(Path, scorer.files):
         found[path.name] = _file_sha256(path)
     whole = scorer.prepare is not None
@@ -160,13 +173,71 @@ def _asking_functions(suite: Suite) -> list[Any]:
         *suite.tool_formats.values(),
         *suite.controls.values(),
     )
-    return [each for each in functions if each is not None]
+    return _with_called_code(functions)
 
 
 def _scoring_functions(scorer: Scorer) -> list[Any]:
     """Return the functions of a scorer on which a verdict depends."""
-    functions = (scorer.score, scorer.prepare, scorer.score_absent)
-    return [each for each in functions if each is not None]
+    return _with_called_code((scorer.score, scorer.prepare, scorer.score_absent))
+
+
+def _with_called_code(code_objects: Iterable[Any]) -> list[Any]:
+    """Return functions and objects, without None, each followed by the code that it calls."""
+    found: list[Any] = []
+    for each in code_objects:
+        if each is None:
+            continue
+        found.append(each)
+        if isinstance(each, CodeHolder):
+            found += _with_called_code(each.called_code())
+    return found
+
+
+def _captured_values(thing: Any) -> Any:
+    """Return the values that a function of the user carries: of a partial, a closure, defaults.
+
+    Only values that cannot change count by what they are; others, such as a list that collects
+    something, count by their type. None where nothing is carried.
+    """
+    if isinstance(thing, partial):
+        given = [*thing.args, *(value for _, value in sorted(thing.keywords.items()))]
+        return [_captured_values(thing.func), sorted(thing.keywords), _fixed_values(given)]
+    if not inspect.isfunction(thing) or _module_name(thing).partition(".")[0] == OWN_PACKAGE:
+        return None
+    cells = [cell.cell_contents for cell in thing.__closure__ or () if not _is_empty(cell)]
+    carried = [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+    return _fixed_values(carried) if carried else None
+
+
+def _is_empty(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is None
+    except ValueError:
+        return True
+
+
+def _fixed_values(values: Iterable[Any]) -> list[Any]:
+    """Return values as JSON where they cannot change, else the names of their types."""
+    found: list[Any] = []
+    for value in values:
+        if value is None or isinstance(value, str | bytes | int | float | bool):
+            found.append(repr(value))
+        elif isinstance(value, tuple | frozenset):
+            members = sorted(value, key=repr) if isinstance(value, frozenset) else value
+            found.append(_fixed_values(members))
+        elif inspect.isroutine(value) or inspect.isclass(value):
+            found.append(f"{_module_name(value)}:{value.__qualname__}")
+        else:
+            found.append(f"{type(value).__module__}:{type(value).__qualname__}")
+    return found
+
+
+def _settings_of(code_objects: Iterable[Any]) -> list[Any]:
+    """Return what the objects among functions were set to."""
+    holders = (each for each in code_objects if isinstance(each, CodeHolder))
+    settings = [[type(each).__qualname__, each.settings()] for each in holders]
+    settings += [["values", _captured_values(each)] for each in code_objects]
+    return [each for each in settings if each[1] is not None]
 
 
 def _spec_modules(spec: str) -> list[_Module]:
@@ -236,19 +307,28 @@ def _may_be_relevant(name: str, *, for_scoring: bool) -> bool:
         is_scoring_code = any(
             submodule == place or submodule.startswith(f"{place}.") for place in SCORING_PACKAGES
         )
-        return for_scoring and submodule not in REGISTRIES and is_scoring_code
+        # the modules around the suites find suites and models by name, and judge nothing
+        finds_names = submodule.partition(".")[0] == "suites" and submodule.count(".") < 2
+        return for_scoring and is_scoring_code and not finds_names
     return package not in sys.stdlib_module_names
 
 
 def _is_relevant(module: _Module, *, for_scoring: bool) -> bool:
-    """Return whether a module counts: installed packages and the standard library do not."""
+    """Return whether a module counts: the standard library and most installed packages do not."""
     if not _may_be_relevant(module.name, for_scoring=for_scoring):
         return False
-    path = module.path
-    library = any(
-        path.is_relative_to(place) for place in _STANDARD_LIBRARY_PATHS
-    ) or _LIBRARY_FOLDERS & {*path.parts}
-    return module.name.partition(".")[0] == OWN_PACKAGE or not library
+    package = module.name.partition(".")[0]
+    return (
+        package == OWN_PACKAGE
+        or not is_library_file(module.path)
+        or package in entry_points.import_names()
+    )
+
+
+def is_library_file(path: Path) -> bool:
+    """Return whether a file is of the standard library or of an installed package."""
+    of_python = any(path.is_relative_to(place) for place in _STANDARD_LIBRARY_PATHS)
+    return of_python or bool(_LIBRARY_FOLDERS & {*path.parts})
 
 
 def _file_sha256(path: Path) -> str:

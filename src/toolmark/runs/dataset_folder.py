@@ -88,7 +88,7 @@ def write_dataset(
                 stage.mkdir()
                 chosen = suite.maker.make(suite) if tasks is None else tasks
                 manifest = _write_contents(stage, suite, chosen, description)
-                _install(stage, folder, old, manifest)
+                _replace_files(stage, folder, old, manifest)
             finally:
                 if not _hash_files(stage / _BACKUP_FOLDER):  # else old files could not be restored
                     shutil.rmtree(stage, ignore_errors=True)
@@ -113,7 +113,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     if found.format != MANIFEST_FORMAT:
         raise DataError(f"{path}: format {found.format}; this version reads {MANIFEST_FORMAT}")
     if bad_name := next(filter(_CONTROL_CHARACTERS.search, found.files), ""):
-        raise DataError(f"{path}: {bad_name[:80]!r} is no file's name: {_NEXT_STEP}")
+        raise DataError(f"{path}: {bad_name[:80]!r} is not a file's name: {_NEXT_STEP}")
     return found
 
 
@@ -136,7 +136,7 @@ def verify_dataset(folder: Path) -> Manifest | None:
 
 
 def _read_bounded(path: Path) -> bytes:
-    """Return the content of an untrusted file. Raises DataError if it is no file, or too large."""
+    """Return the content of an untrusted file. Raises DataError for no file, or a large one."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # do not block on a pipe
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
@@ -267,7 +267,7 @@ def _totals_by_name(files: Mapping[str, DatasetFile]) -> dict[str, tuple[int, in
     return found
 
 
-def _install(stage: Path, folder: Path, old: Manifest | None, manifest: Manifest) -> None:
+def _replace_files(stage: Path, folder: Path, old: Manifest | None, manifest: Manifest) -> None:
     """Replace the files of the old set by those of the new one; the manifest is last.
 
     Until then the old files are in a backup folder, and are moved back if anything fails.
@@ -379,7 +379,7 @@ def _member_path(folder: Path, name: str) -> Path:
     is_plain = is_plain and all(len(os.fsencode(part)) <= _MAX_NAME_BYTES for part in pure.parts)
     if not is_plain or not path.parent.resolve().is_relative_to(folder.resolve()):
         raise DataError(
-            f"{folder / MANIFEST_NAME}: {name[:80]!r} is no file of this folder: {_NEXT_STEP}"
+            f"{folder / MANIFEST_NAME}: {name[:80]!r} is not a file of this folder: {_NEXT_STEP}"
         )
     return path
 

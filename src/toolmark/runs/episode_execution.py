@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from toolmark.agents.simulated_user import UserWithGoal
 from toolmark.core.canary import RequestGuard
-from toolmark.core.environment import EnvironmentFactory, check_environment
+from toolmark.core.environment import (
+    Environment,
+    EnvironmentFactory,
+    EnvironmentWithUser,
+    check_environment,
+)
 from toolmark.core.errors import EndpointError, ToolEnvironmentError, ToolmarkError, failure_of
 from toolmark.core.failure import ENDPOINT_KINDS, Failure, Stage
 from toolmark.core.model import Control, Model, adapt_function
@@ -28,7 +35,10 @@ class EpisodeProgress:
 
 
 class EpisodeSetting(NamedTuple):
-    """What episodes are played with; `tool_format` is for tasks that name none."""
+    """What episodes are played with; `tool_format` is for tasks that name none.
+
+    `user_model` speaks for the simulated user of a suite that has one.
+    """
 
     suite: Suite
     environment_factory: EnvironmentFactory
@@ -36,6 +46,7 @@ class EpisodeSetting(NamedTuple):
     tool_format: ToolFormat
     sampling: Sampling
     time_limit_s: float | None = None
+    user_model: Model | None = None
 
 
 async def play_episode(
@@ -69,6 +80,7 @@ async def play_episode(
             setting.environment_factory.open_environment(task, setup_states or {}) as environment,
         ):
             check_environment(environment)
+            environment = _add_user(environment, episode, setting, limit)
             episode.stage = "agent"
             trajectory = await setting.suite.defaults.agent(
                 task,
@@ -95,7 +107,37 @@ async def play_episode(
         raise
     except Exception as error:  # a bug in toolmark or in a suite must not end a long run
         episode.failure = failure_of(error, episode.stage)
+    except BaseException as error:
+        if _ends_the_run(error):
+            raise
+        episode.failure = failure_of(error, episode.stage)
     return False
+
+
+def _ends_the_run(error: BaseException) -> bool:
+    """Return whether an error comes from outside: Ctrl-C, or the run that is stopped.
+
+    The user's code may raise SystemExit and CancelledError too; that ends its episode only.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        running = asyncio.current_task()
+        return running is None or running.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+
+
+def _add_user(
+    environment: Environment, episode: EpisodeProgress, setting: EpisodeSetting, limit: TimeLimit
+) -> Environment:
+    """Return the environment with the suite's simulated user, where there is one."""
+    description, model = setting.suite.environment.user, setting.user_model
+    if description is None or model is None:
+        return environment
+    name = model.name
+    if isinstance(model, Control):
+        model = adapt_function(model.bind(episode.task, episode.repeat))
+    asked = EpisodeModel(model, limit, RequestGuard(), "user")
+    user = UserWithGoal(description, asked, name, episode.repeat)
+    return EnvironmentWithUser(environment, user)
 
 
 def counts_for_breaker(failure: Failure) -> bool:

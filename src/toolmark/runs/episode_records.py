@@ -95,7 +95,7 @@ class EpisodeRecords:
             if key in keys:
                 yield self.record_at(kind, location, as_)
 
-    def completed(self) -> set[EpisodeKey]:
+    def completed_keys(self) -> set[EpisodeKey]:
         """Return the episodes that are complete. Raises DataError for a duplicate."""
         seen: set[EpisodeKey] = set()
         for key in self.keys(TRAJECTORIES):

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from types import TracebackType
 
+from toolmark.core.call_time_limits import EpisodeTimeOver, limit_episode
 from toolmark.core.canary import RequestGuard
 from toolmark.core.errors import ToolmarkError, mark_stage
 from toolmark.core.failure import Kind, Stage
@@ -43,6 +44,7 @@ class TimeLimit:
     async def __aenter__(self) -> TimeLimit:
         """Start the time limit."""
         if self.limit_s is not None:
+            limit_episode(self.limit_s)
             self._stack = stack = AsyncExitStack()
             await stack.enter_async_context(asyncio.timeout(self.limit_s + CLEANUP_LIMIT_S))
             self._deadline = await stack.enter_async_context(asyncio.timeout(self.limit_s))
@@ -63,30 +65,35 @@ class TimeLimit:
             await self._stack.__aexit__(kind, error, trace)
         except TimeoutError:
             has_ended = True
-        if has_ended and self._deadline.expired():
+        # a function that blocks ends before the deadline can be noticed
+        is_over = kind is not None and issubclass(kind, EpisodeTimeOver)
+        if has_ended and (is_over or self._deadline.expired()):
             raise EpisodeTimeout(self.limit_s, self.stage) from None
 
 
 class EpisodeModel(DelegatingModel):
-    """The model of one episode.
+    """The model of one episode, or the one that speaks for its user.
 
-    It shows the time limit when it is waited for, and its errors are marked as its own. The guard
-    sees each request first.
+    It shows the time limit when it is waited for, and its errors are marked with its stage. The
+    guard sees each request first.
     """
 
-    def __init__(self, model: Model, limit: TimeLimit, guard: RequestGuard) -> None:
+    def __init__(
+        self, model: Model, limit: TimeLimit, guard: RequestGuard, stage: Stage = "model"
+    ) -> None:
         super().__init__(model)
         self._limit = limit
         self._guard = guard
+        self._stage = stage
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return the inner model's reply. Raises SandboxError where the guard does."""
-        self._guard.check(request)
-        self._limit.stage = "model"
+        self._guard.check_request(request)
+        self._limit.stage = self._stage
         try:
             reply = await self.model(request)
         except Exception as error:
-            mark_stage(error, "model")
+            mark_stage(error, self._stage)
             raise
         self._limit.stage = "environment"
         return reply

@@ -8,24 +8,22 @@ the same command is given again.
 from __future__ import annotations
 
 from collections.abc import (
-    Awaitable,
-    Callable,
     Collection,
     Iterable,
     Iterator,
     Mapping,
 )
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from toolmark.agents.tool_loop import gather_all
-from toolmark.core.errors import DataError, EndpointError, failure_of
+from toolmark.core.errors import DataError, UsageError, failure_of
 from toolmark.core.failure import Failure
 from toolmark.core.model import Model
 from toolmark.core.records import Judgement, Record, Task, Trajectory
 from toolmark.runs.circuit_breaker import CircuitBreaker
+from toolmark.runs.judging_plan import JudgeFunction
 from toolmark.runs.record_files import RecordAppender, read_document, write_document
 from toolmark.runs.run_store import Run
 from toolmark.runs.runner import Progress, ProgressWatcher
@@ -33,18 +31,18 @@ from toolmark.runs.runner import Progress, ProgressWatcher
 JUDGEMENTS_FILE = "judgements.jsonl"
 PANELS_FILE = "judging.json"
 
-JudgeFunction: TypeAlias = Callable[[Model, str, Task, Trajectory], Awaitable[Judgement]]
-"""Asks a judge for one kind of judgement; the caller fills in the judge's name.
-
-Raises EndpointError.
-"""
-
 
 class Panel(Record, frozen=True, kw_only=True):
-    """The judges that are asked for one kind of judgement, and the form of the question."""
+    """The judges that are asked for one kind of judgement, and the form of the question.
+
+    `rubric` and `shown` say what people who label episodes must know: the points of the rubric, and
+    the fields that the judge sees.
+    """
 
     judges: tuple[str, ...]
     form: str
+    rubric: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
 
 
 def read_panels(run: Run) -> dict[str, Panel]:
@@ -90,16 +88,22 @@ async def collect_judgements(
     forms: Mapping[str, str],
     ask: JudgeFunction,
     *,
+    rubric: tuple[str, ...] = (),
+    shown: tuple[str, ...] = (),
     n_concurrent: int = 16,
     watch: ProgressWatcher | None = None,
 ) -> Progress:
     """Ask every judge what it has not answered yet, in a folder that the caller has locked.
 
-    `forms` are the kinds asked for, each with its form; the judges become the panel of each. Every
+    `forms` are the kinds asked for, each with its form; the judges become the panel of each, with
+    `rubric` and `shown`. Every
     judge works at its own pace, with at most `n_concurrent` requests in flight. A judge whose
     circuit breaker tripped gets a line with the reason for everything that it was not asked.
     """
-    panel_by_kind = {kind: Panel(judges=tuple(judges), form=form) for kind, form in forms.items()}
+    panel_by_kind = {
+        kind: Panel(judges=tuple(judges), form=form, rubric=rubric, shown=shown)
+        for kind, form in forms.items()
+    }
     write_document(run.path / PANELS_FILE, read_panels(run) | panel_by_kind)
     answered = {
         (*key, judge)
@@ -173,7 +177,13 @@ class _JudgeWorker:
     async def _ask_judge(self, kind: str, task: Task, trajectory: Trajectory) -> Judgement:
         try:
             judgement = await self.ask(self.model, kind, task, trajectory)
-        except EndpointError as error:
+        except (
+            UsageError,
+            DataError,
+        ):
+            # the request is wrong, or a file: more requests would fail too
+            raise
+        except Exception as error:  # a fault of a user's judge must not end a run
             failure = failure_of(error, "judge")
             self.breaker.record_failure(failure)
             return _failed_judgement(kind, trajectory, failure)

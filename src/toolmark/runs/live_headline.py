@@ -38,7 +38,7 @@ class LiveHeadline:
         """Return the headline over the scores so far; all of them are counted with `now`."""
         start_s = self._clock()
         if self._is_stale and (now or start_s >= self._due_s):
-            columns = self._columns.build()
+            columns = self._columns.build_columns()
             self._estimate = self._scorer.metrics(columns)[0].measure(columns)
             end_s = self._clock()
             self._due_s = end_s + max(MIN_INTERVAL_S, (end_s - start_s) / MOST_OF_THE_TIME)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from toolmark.core import json_codec
 from toolmark.core.errors import DataError, describe_error
 from toolmark.core.files import atomic_file
-from toolmark.core.records import Cell, Chart, Table, Task, Trajectory
+from toolmark.core.records import Cell, Chart, Table, Task
 from toolmark.runs.record_files import RecordAppender, remove_file, write_document
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import (
@@ -29,12 +29,14 @@ from toolmark.runs.stored_presentation import (
     omitted_table,
 )
 from toolmark.runs.suite import Scorer
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns
 
+NOT_MADE = "Not made:"  # begins the note of a table that a suite could not make
 BUFFER_BYTES = 2**16  # views are derived: they may be written in blocks
 X = TypeVar("X", View, Table | Chart)
-ViewFunction: TypeAlias = Callable[[Task, Trajectory], Sequence[View]]
+ViewFunction: TypeAlias = Callable[[Episode], Sequence[View]]
 
 
 def write_presentation(
@@ -90,7 +92,7 @@ def _episode_views(run: Run, show: ViewFunction) -> Iterator[EpisodeViews]:
         task = run.task(trajectory.task)
         if task.kind != "scored":
             continue
-        views = _call_or_show_fault("Views", partial(show, task, trajectory))
+        views = _call_or_show_fault("Views", partial(show, Episode(task, trajectory)))
         if views:
             yield _bounded_views(task, trajectory.repeat, views)
 
@@ -99,8 +101,8 @@ def _call_or_show_fault(title: str, make: Callable[[], Sequence[X]]) -> list[X]:
     """Return what a suite shows. An error in the suite's function is shown instead of raised."""
     try:
         return [_to_builtin_item(each) for each in make()]
-    except Exception as error:
-        note = f"Not made: {describe_error(error)}\n{traceback.format_exc()}"
+    except (Exception, SystemExit) as error:
+        note = f"{NOT_MADE} {describe_error(error)}\n{traceback.format_exc()}"
         return [Table(title=title, head=(), rows=(), note=note)]
 
 

@@ -150,7 +150,7 @@ class RecordAppender:
         """Write one record. Raises DataError when the disk is full."""
         line = json_codec.encode_record(record) + b"\n"
         if not self.buffer_bytes:
-            self._write(line)
+            self._write_bytes(line)
             return
         self._buffer += line
         if len(self._buffer) >= self.buffer_bytes:
@@ -158,7 +158,7 @@ class RecordAppender:
 
     def flush(self) -> None:
         """Write what is buffered. Raises DataError when the disk is full."""
-        self._write(bytes(self._buffer))
+        self._write_bytes(bytes(self._buffer))
         self._buffer.clear()
 
     def sync(self) -> None:
@@ -186,7 +186,7 @@ class RecordAppender:
                 os.close(self._descriptor)
                 self._unsynced = False
 
-    def _write(self, data: bytes) -> None:
+    def _write_bytes(self, data: bytes) -> None:
         if self._sync_error:
             raise self._error(self._sync_error)
         if not data:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from toolmark.core import package_versions
+from toolmark.core import entry_points, package_versions
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Task
 from toolmark.environments.mcp import sandbox
@@ -37,6 +37,7 @@ def create_run(path: Path, plan: Plan, suite: Suite, tasks: Iterable[Task], comm
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             hashes=dict(suite.provenance.hashes),
             versions=package_versions.installed_versions()
+            | entry_points.package_versions((plan.spec, *plan.modules, *plan.model_modules))
             | (sandbox.sandbox_record() if suite.environment.starts_processes else {}),
         )
 

@@ -108,7 +108,7 @@ def rescore_run(run: Run, scorer: Scorer) -> dict[str, Any]:
     scores are complete.
     """
     with lock_folder(run.path):
-        run.verify()
+        run.verify_tasks()
         check_files(run.path, RUN_FILES)
         _check_answers(run)
         scores = _require_any_success(run, _score_all(run, scorer))

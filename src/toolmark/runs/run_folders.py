@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,7 +84,11 @@ def claim_folder(parent: Path, plan: Plan) -> Path:
         while (parent / f"{stem}-{n}").exists():
             n += 1
         path = parent / f"{stem}-{n}"
-        path.mkdir()
+        try:
+            path.mkdir()
+        except FileNotFoundError:  # another process discarded its folder, and the empty parent
+            parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir()
     except FileExistsError:
         return claim_folder(parent, plan)
     except OSError as error:
@@ -135,6 +139,19 @@ def discard_folder(path: Path) -> None:
     if (path / "run.json").exists():
         return
     shutil.rmtree(path)
+
+
+@contextmanager
+def discard_empty_parent(parent: Path) -> Iterator[None]:
+    """Remove the folder of runs if the block made it, raised, and left it empty."""
+    existed = parent.exists()
+    try:
+        yield
+    except BaseException:
+        if not existed:
+            with suppress(OSError):
+                parent.rmdir()
+        raise
 
 
 def withdraw_run(path: Path) -> None:

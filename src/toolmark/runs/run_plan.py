@@ -12,7 +12,7 @@ from toolmark.core.records import Record, Sampling
 # hashes of a suite's code that say how its tasks are made, which the tasks of a run show themselves
 CODE_HASH_NAMES = ("generator", "prompt")
 # fields of a Plan with the hashes of the user's code
-MODULE_HASH_FIELDS = ("modules", "model_modules")
+MODULE_HASH_FIELDS = ("modules", "model_modules", "user_modules")
 
 
 class Plan(Record, frozen=True, kw_only=True):
@@ -25,6 +25,12 @@ class Plan(Record, frozen=True, kw_only=True):
     - `environment_hashes`: the hashes of the data that were read, and of what answers: servers, a
       recording.
     - `audio_format`: the format in which an endpoint gets sound.
+    - `wire`: the protocol on which an endpoint is asked, "" for a model in this process.
+    - `stream`: whether the endpoint sends replies in pieces.
+    - `user`: the simulated user: the `model` that speaks for it, its `address`, and the hash of its
+      `description`, which has toolmark's own words. Empty for a suite without one.
+    - `user_modules`: the hashes of the user's code of that model, by module.
+    - `agent`: the agent that the user chose, "" for the suite's own.
     """
 
     suite: str
@@ -44,6 +50,11 @@ class Plan(Record, frozen=True, kw_only=True):
     spec: str = ""
     modules: dict[str, str] = {}
     model_modules: dict[str, str] = {}
+    user: dict[str, str] = {}
+    user_modules: dict[str, str] = {}
+    agent: str = ""
+    wire: str = ""
+    stream: bool = False
 
     @property
     def hash(self) -> str:
@@ -87,6 +98,7 @@ _FIELD_LABELS = {
     "base_url": "the address",
     "audio_format": "the audio format",
     "tool_format": "the tool format",
+    "agent": "the agent",
 }
 _FIELD_PREFIXES = {
     "parameters": "-T ",
@@ -94,6 +106,8 @@ _FIELD_PREFIXES = {
     "environment_hashes": "what is read, ",
     "modules": "the suite's module ",
     "model_modules": "the model's module ",
+    "user": "the simulated user's ",
+    "user_modules": "the simulated user's module ",
 }
 _MAX_VALUE_LENGTH = 60  # characters of one value
 _MAX_FILES_LISTED = 3  # files that are read and differ

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from toolmark.agents import installed_agents, scripted_user
+from toolmark.agents.tool_loop import ToolLoop
+from toolmark.core import entry_points, user_modules
 from toolmark.core.errors import UsageError, join_reasons, suggest_names
-from toolmark.core.records import Task
+from toolmark.core.records import Audio, Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
+from toolmark.formats import installed_formats
+from toolmark.models.model_resolver import find_endpoint
 from toolmark.runs import runner
 from toolmark.runs.run_plan import Plan
-from toolmark.runs.suite import Suite
+from toolmark.runs.run_settings import Connection
+from toolmark.runs.suite import AskedModel, Suite, accepts_any_tool_format
 from toolmark.runs.task_selection import select_tasks
 
 
@@ -35,10 +42,29 @@ def finish_tasks(
         yield task
 
 
+def refuse_sound(tasks: Iterable[Task], wire: str) -> Iterator[Task]:
+    """Yield the tasks. Raises UsageError for one with sound, which this wire does not carry."""
+    for task in tasks:
+        messages = (message for turn in task.turns for message in turn.messages)
+        if any(isinstance(part, Audio) for message in messages for part in message.parts):
+            raise UsageError(
+                f"task {task.id} holds sound, and the {wire} wire takes none; next: --wire chat, "
+                "if the endpoint offers that"
+            )
+        yield task
+
+
 def check_runnable(suite: Suite, plan: Plan) -> None:
-    """Raise UsageError, before any request, if no task of the plan can be run."""
+    """Raise UsageError, before any request, if no task of the plan can be run.
+
+    Raises DataError for a task that lacks what its simulated user needs.
+    """
     if suite.environment.starts_processes:
         mcp_sandbox.require_sandbox()
+    if (user := suite.environment.user) is not None:
+        for task in select_tasks(suite, plan, suite.provenance.seed):
+            user.write_profile(task)
+            scripted_user.read_script(task)
     missing = suite.environment.missing_parts(select_tasks(suite, plan, suite.provenance.seed))
     if missing and all(
         suite.environment.missing_parts([task])
@@ -48,14 +74,54 @@ def check_runnable(suite: Suite, plan: Plan) -> None:
         raise UsageError(f"no task can be run: {join_reasons(reasons)}")
 
 
+def add_installed_parts(suite: Suite, tool_format: str | None, agent: str | None = None) -> Suite:
+    """Return a suite with the tool format and the agent of other packages that the user names.
+
+    A tool format can be added where the suite is asked in the default ones, an agent where the tool
+    loop plays. Raises UsageError for an agent that cannot play; `tool_format_of` does for formats.
+    """
+    if tool_format not in {None, *suite.tool_formats} and accepts_any_tool_format(suite):
+        found = installed_formats.load_tool_format(str(tool_format))
+        if found is not None:
+            formats = {**suite.tool_formats, str(tool_format): found}
+            suite = replace(suite, tool_formats=formats)
+    if not agent:
+        return suite
+    if not isinstance(suite.defaults.agent, ToolLoop):
+        raise UsageError(f"suite {suite.name!r} has an agent of its own; next: leave out --agent")
+    agent = user_modules.normalize_spec(agent)
+    player = installed_agents.load_agent(agent)
+    return replace(suite, defaults=replace(suite.defaults, agent=player, agent_name=agent))
+
+
+def adapt_to_model(
+    suite: Suite, model: object, tool_format: str | None, connection: Connection
+) -> Suite:
+    """Return the suite as it asks this model; raises UsageError."""
+    if suite.defaults.adapt_to_model is None:
+        return suite
+    asked = AskedModel(tool_format_of(suite, tool_format))
+    if isinstance(model, str):
+        makes_sound = suite.maker.makes_sound
+        endpoint = find_endpoint(
+            model, connection.base_url, connection.wire, needs_sound=makes_sound
+        )
+        if endpoint is not None:
+            asked = asked._replace(wire=endpoint.wire, url=endpoint.url, name=endpoint.name)
+    return suite.defaults.adapt_to_model(suite, asked)
+
+
 def tool_format_of(suite: Suite, name: str | None) -> str:
     """Return the name of the tool format, the suite's own for None; raises UsageError."""
     if name is None:
         return next(iter(suite.tool_formats))
     if name not in suite.tool_formats:
         listing = f"toolmark list {suite.provenance.spec or suite.name}"
+        known = [*suite.tool_formats]
+        if accepts_any_tool_format(suite):
+            known += entry_points.entry_point_names(installed_formats.GROUP)
         raise UsageError(
             f"suite {suite.name!r} has no tool format {name!r}"
-            f"{suggest_names(name, suite.tool_formats, listing=listing)}"
+            f"{suggest_names(name, known, listing=listing)}"
         )
     return name

@@ -9,14 +9,15 @@ from toolmark.agents.tool_loop import merge_sampling
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Sampling
-from toolmark.models import user_model
-from toolmark.models.model_resolver import public_model_address
-from toolmark.models.wires.chat_request import check_sampling
+from toolmark.models import user_model as user_objects
+from toolmark.models.model_resolver import public_model_address, wire_of_model
+from toolmark.models.wires.request_parts import check_sampling
 from toolmark.runs import code_hashes
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import Connection, Selection
 from toolmark.runs.suite import Suite
 from toolmark.runs.task_selection import environment_hashes, task_file_path
+from toolmark.runs.user_models import ModelChoice, record_user
 
 
 def make_plan(
@@ -26,23 +27,29 @@ def make_plan(
     selection: Selection,
     sampling: Sampling,
     connection: Connection,
+    user_model: ModelChoice | None = None,
 ) -> tuple[Plan, bool]:
-    """Return the request, and whether a later request that equals it asks the same model.
+    """Return the request, and whether a later request that equals it asks the same models.
 
-    Raises UsageError for an invalid request.
+    `user_model` speaks for the simulated user of the suite. Raises UsageError for an invalid
+    request.
     """
     model_identity = (
-        user_model.ModelIdentity(secrets.mask_model_spec(model))
+        user_objects.ModelIdentity(secrets.mask_model_spec(model))
         if isinstance(model, str)
-        else user_model.identify_object(model)
+        else user_objects.identify_object(model)
     )
     for name, value in suite.parameters.items():
         secrets.check_no_key(f"parameter {name}", str(value))
     merged = merge_sampling(suite.defaults.sampling, sampling)
     check_sampling(merged)
     name = model_identity.name if model_identity.is_unique else f"{model_identity.name} (unnamed)"
-    address = public_model_address(model, connection.base_url) if isinstance(model, str) else ""
-    tasks = selection.tasks
+    address, wire = "", None
+    if isinstance(model, str):
+        place = (model, connection.base_url, connection.wire)
+        address = public_model_address(*place, needs_sound=suite.maker.makes_sound)
+        wire = wire_of_model(*place, needs_sound=suite.maker.makes_sound)
+    tasks, user = selection.tasks, record_user(suite, user_model)
     plan = Plan(
         suite=suite.name,
         parameters=dict(suite.parameters),
@@ -61,8 +68,13 @@ def make_plan(
         spec=suite.provenance.spec,
         modules=code_hashes.suite_hashes(suite),
         model_modules=code_hashes.model_hashes(model),
+        user=user.user,
+        user_modules=user.user_modules,
+        agent=suite.defaults.agent_name,
+        wire=wire or "",
+        stream=connection.stream,
     )
-    return plan, model_identity.is_unique
+    return plan, model_identity.is_unique and user.is_unique
 
 
 def _file_sha256(path: Path) -> str:

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+from msgspec.structs import replace
 
 from toolmark.core.errors import failure_of, suggest_names
 from toolmark.core.failure import NEVER_FITS, Failure
 from toolmark.core.records import Cause, Score, Task, Trajectory, Verdict
 from toolmark.environments.mcp import sandbox
+from toolmark.formats.native_format import NativeFormat
 from toolmark.runs import presentation_writer, run_usage
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Scorer
+from toolmark.scoring.episode import Episode
+from toolmark.scoring.foreign_call_labels import (
+    counted_syntax,
+    describe_foreign_calls,
+    label_foreign_calls,
+)
 from toolmark.statistics.estimates import count_groups
 from toolmark.statistics.metric_formulas import Metric, PassRate
 from toolmark.statistics.score_columns import Columns, gather_columns
 
 KNOWN_CAUSES = get_args(Cause)
+KNOWN_OUTCOMES = ("correct", "incorrect")
 
 
 def score_episode(
@@ -35,11 +45,16 @@ def score_episode(
     verdicts: dict[str, Verdict] = {}
     if failure is None:
         try:
-            found = scorer.score(task, trajectory)
+            found = scorer.score(Episode(task, trajectory))
             _check_rule_names(found, scorer.rules)
             verdicts = {name: check_verdict(found[name]) for name in scorer.rules if name in found}
-        except Exception as error:  # a scorer's bug must not end a run, nor count against the model
+            verdicts = label_foreign_calls(task, trajectory, verdicts)
+        # a scorer's bug must not end a run, nor count against the model
+        except (Exception, SystemExit) as error:
             failure = failure_of(error, "scorer")
+            # of toolmark's own errors too: the row or the scorer is wrong
+            if failure.kind == "bug":
+                failure = replace(failure, kind="scorer")
     return _make_score(task, trajectory.repeat, verdicts, failure)
 
 
@@ -86,13 +101,14 @@ def is_first_request_too_long(trajectory: Trajectory) -> bool:
 
 
 def has_unscored_episodes(run: Run) -> bool:
-    """Return whether an episode that was played could not be scored."""
+    """Return whether an episode that was played could not be scored, or not be judged."""
     return any(is_unscored(score) for score in run.stored_scores())
 
 
 def is_unscored(score: Score) -> bool:
-    """Return whether the episode was played and its scorer failed."""
-    return score.failure is not None and score.failure.kind == "scorer"
+    """Return whether the episode was played, and its scorer or a judge failed."""
+    failure = score.failure
+    return failure is not None and (failure.kind == "scorer" or failure.stage == "judge")
 
 
 def _check_rule_names(verdicts: Mapping[str, Verdict], rules: Sequence[str]) -> None:
@@ -106,6 +122,7 @@ def _check_rule_names(verdicts: Mapping[str, Verdict], rules: Sequence[str]) -> 
 
 def check_verdict(verdict: Verdict) -> Verdict:
     """Return a verdict if it may be stored. Raises ValueError naming what is invalid."""
+    _check_values(verdict.outcome, verdict.value, verdict.parts)
     for label in verdict.labels:
         if label.cause not in KNOWN_CAUSES:
             raise ValueError(f"no cause {label.cause!r}{suggest_names(label.cause, KNOWN_CAUSES)}")
@@ -114,22 +131,42 @@ def check_verdict(verdict: Verdict) -> Verdict:
     return verdict
 
 
+def _check_values(outcome: object, value: object, parts: Mapping[str, object]) -> None:
+    """Raise ValueError for what a record's constructor lets pass."""
+    if outcome not in KNOWN_OUTCOMES:
+        raise ValueError(f"no outcome {outcome!r:.80}{suggest_names(str(outcome), KNOWN_OUTCOMES)}")
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"the value of a verdict is from 0 to 1, got {value!r:.80}")
+    for name, number in parts.items():
+        if not isinstance(number, int | float) or not math.isfinite(number):
+            raise ValueError(f"the part {name!r} of a verdict is a number, got {number!r:.80}")
+
+
 def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
     """Store what readers need of complete scores, then the summary, and return the summary."""
     causes: Counter[Failure] = Counter()
+    foreign: Counter[str] = Counter()
     headline, *others = scorer.rules
-    by_rule = {
-        headline: gather_columns(_iterate_counting_failures(run.stored_scores(), causes), headline)
-    }
+    counted = _count_foreign_calls(
+        _iterate_counting_failures(run.stored_scores(), causes), headline, foreign
+    )
+    by_rule = {headline: gather_columns(counted, headline)}
     by_rule |= {name: gather_columns(run.stored_scores(), name) for name in others}
     metrics = {name: summary_metrics(scorer, table) for name, table in by_rule.items()}
     table = by_rule[scorer.rules[0]]
-    caution = _run_caution(run, scorer, table, causes)
+    plan = run.info.plan
+    # with any other tool format, calls are text
+    if plan.tool_format != NativeFormat.name:
+        foreign.clear()
+    notes = (
+        _run_caution(run, scorer, table, causes),
+        describe_foreign_calls(foreign, int(table.run.sum())),
+    )
+    caution = "; ".join(filter(None, notes))
     presentation_writer.write_views(run, scorer)
     presentation_writer.write_presentation(run, scorer, by_rule, metrics, caution)
     head, *parts = [_metric_fields(metric, table) for metric in metrics[scorer.rules[0]]]
     n_run = int(table.run.sum())
-    plan = run.info.plan
     summary = {
         "suite": plan.suite,
         "model": plan.model,
@@ -140,15 +177,30 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
         "n_run": n_run,
         "n_not_run": run.info.n_planned - n_run,
         "failures": _count_by_kind(causes),
+        **({"foreign_calls": dict(foreign)} if foreign else {}),
         "score": head,
         "parts": {part["name"]: part for part in parts},
         "rule": scorer.rules[0],
         "rules": scorer.rules,
+        **_differing_rules(head, {name: (metrics[name][0], by_rule[name]) for name in others}),
         "spent": run_usage.summary_fields(run_usage.measure_run_usage(run)),
         "run_dir": str(run.path),
     }
     write_document(Path(run.path) / "summary.json", summary)
     return summary
+
+
+def _differing_rules(
+    head: Mapping[str, Any], others: Mapping[str, tuple[Metric, Columns]]
+) -> dict[str, Any]:
+    """Return the headline's number by the other grading rules, of those in which it differs."""
+    found = {name: _metric_fields(metric, table) for name, (metric, table) in others.items()}
+    differing = {
+        name: fields
+        for name, fields in found.items()
+        if (fields["value"], fields["n"]) != (head["value"], head["n"])
+    }
+    return {"other_rules": differing} if differing else {}
 
 
 def _run_caution(run: Run, scorer: Scorer, table: Columns, causes: Container[Failure]) -> str:
@@ -168,7 +220,10 @@ def _run_caution(run: Run, scorer: Scorer, table: Columns, causes: Container[Fai
     return " ".join(
         filter(
             None,
-            (sandbox_note, "; ".join(filter(None, (scorer.presentation.caution(table), fit_note)))),
+            (
+                sandbox_note,
+                "; ".join(filter(None, (scorer.presentation.caution(table, run), fit_note))),
+            ),
         )
     )
 
@@ -180,6 +235,17 @@ def _iterate_counting_failures(
     for score in scores:
         if score.failure is not None:
             causes[score.failure.cause] += 1
+        yield score
+
+
+def _count_foreign_calls(
+    scores: Iterable[Score], rule: str, counts: Counter[str]
+) -> Iterator[Score]:
+    """Yield the scores, and count by syntax the episodes with a call as text."""
+    for score in scores:
+        verdict = score.verdicts.get(rule)
+        if verdict is not None and (syntax := counted_syntax(verdict)):
+            counts[syntax] += 1
         yield score
 
 

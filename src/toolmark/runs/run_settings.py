@@ -15,14 +15,15 @@ import msgspec
 from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Record, Sampling
-from toolmark.models import audio_encoding
+from toolmark.models import audio_encoding, wire_names
 from toolmark.models.audio_encoding import AudioFormat
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
     TIMEOUT_S,
 )
-from toolmark.models.wires.chat_request import check_sampling
+from toolmark.models.wire_names import WireName
+from toolmark.models.wires.request_parts import check_sampling
 
 DEFAULT_LOG_DIR = "runs"
 MAX_TIME_LIMIT_S = 1e8  # beyond this no time limit can be set
@@ -55,7 +56,10 @@ class Connection(Record, frozen=True, kw_only=True):
     - `max_connections`: requests at the same time.
     - `max_retries`: how often a request that failed for a passing reason is sent again.
     - `cache`: a folder in which replies are stored and looked up.
+    - `replay_only`: take every reply from `cache`; the model is never asked.
     - `audio_format`: the form in which an endpoint gets sound: wav, or mp3, which is smaller.
+    - `wire`: the protocol on which an endpoint is asked; None for the provider's own.
+    - `stream`: let an endpoint send its replies in pieces, to measure when they begin.
     """
 
     base_url: str | None = None
@@ -64,7 +68,10 @@ class Connection(Record, frozen=True, kw_only=True):
     max_connections: Annotated[int, msgspec.Meta(ge=1)] = DEFAULT_CONNECTIONS
     max_retries: Annotated[int, msgspec.Meta(ge=0)] = DEFAULT_RETRIES
     cache: str | None = None
+    replay_only: bool = False
     audio_format: AudioFormat = "wav"
+    wire: WireName | None = None
+    stream: bool = False
 
 
 class Storage(Record, frozen=True, kw_only=True):
@@ -80,6 +87,20 @@ class Storage(Record, frozen=True, kw_only=True):
     resume: bool = True
     continue_: bool = False
     command: str = ""
+
+
+def model_settings(connection: Connection) -> dict[str, Any]:
+    """Return the settings that all models of a run share, as keywords of `make_model`.
+
+    The address and the headers are those of the model under test alone.
+    """
+    return {
+        "cache": None if connection.cache is None else Path(connection.cache),
+        "replay_only": connection.replay_only,
+        "timeout_s": connection.timeout_s,
+        "max_connections": connection.max_connections,
+        "max_retries": connection.max_retries,
+    }
 
 
 class FlatSettings(TypedDict, total=False):
@@ -101,7 +122,10 @@ class FlatSettings(TypedDict, total=False):
     max_connections: int
     max_retries: int
     cache: str | Path | None
+    replay_only: bool
     audio_format: AudioFormat
+    wire: WireName | None
+    stream: bool
     log_dir: str | Path
     resume: bool
     continue_: bool
@@ -134,10 +158,10 @@ def collect_settings(
         name = min(unknown)
         raise UsageError(f"run has no setting {name!r}{suggest_names(name, _FIELDS_BY_NAME)}")
     found = RunSettings(
-        _fill(selection or Selection(), flat),
-        _fill(sampling or Sampling(), flat),
-        _fill(connection or Connection(), flat),
-        _fill(storage or Storage(), flat),
+        _fill_group(selection or Selection(), flat),
+        _fill_group(sampling or Sampling(), flat),
+        _fill_group(connection or Connection(), flat),
+        _fill_group(storage or Storage(), flat),
     )
     if found.selection.repeats < 1:
         raise UsageError(f"repeats must be at least 1; got {found.selection.repeats}")
@@ -177,6 +201,8 @@ def _plain_values(keywords: Mapping[str, Any]) -> dict[str, Any]:
         flat["tasks"] = str(flat["tasks"])
     if "audio_format" in flat:
         audio_encoding.check_audio_format(flat["audio_format"])
+    if flat.get("wire") is not None:
+        wire_names.check_wire_name(flat["wire"])
     if "headers" in flat:
         flat["headers"] = _header_pairs(flat["headers"])
     if "extra_body" in flat:
@@ -206,7 +232,7 @@ def _header_pairs(headers: object) -> list[Any]:
     return list(pairs)
 
 
-def _fill(group: _T, flat: Mapping[str, Any]) -> _T:
+def _fill_group(group: _T, flat: Mapping[str, Any]) -> _T:
     """Return a group with the keywords that are its fields. Raises UsageError for wrong types."""
     if not isinstance(group, Selection | Sampling | Connection | Storage):
         raise UsageError(f"expected a group of settings, got {type(group).__name__}")

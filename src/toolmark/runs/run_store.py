@@ -53,6 +53,7 @@ from toolmark.runs.run_lifecycle import (
     read_heartbeat,
 )
 from toolmark.runs.run_plan import Plan
+from toolmark.runs.score_frames import make_frame
 from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.task_files import MediaReferences, TaskLookup, read_tasks, write_tasks
 
@@ -272,7 +273,7 @@ class Run:
         """Yield the tasks as asked. Equal tools of successive tasks are one object."""
         return read_tasks(self.path / "tasks.jsonl")
 
-    def verify(self) -> None:
+    def verify_tasks(self) -> None:
         """Raise DataError if the tasks are not those that were asked."""
         found = self._task_lookup().sha256
         if found != self.info.tasks_sha256:
@@ -316,10 +317,17 @@ class Run:
             if score.failure is None or score.failure.kind == "scorer":
                 scored.add((score.task, score.repeat))
                 yield score
-        done = self.episodes.completed()
+        done = self.episodes.completed_keys()
         for task, repeat, last in self.absent_episodes(scored):
             failure = last.failure if last is not None else NOT_ASKED
             yield absent_score(task, repeat, NOT_SCORED if (task.id, repeat) in done else failure)
+
+    def frame(self, rule: str = "") -> Any:
+        """Return the scores as a pandas.DataFrame, a row for each episode.
+
+        `rule` is a grading rule, "" for the headline. Raises UsageError where pandas is missing.
+        """
+        return make_frame(self.scores(), rule)
 
     def stored_scores(self) -> Iterator[Score]:
         """Yield the scores that are written; a run that is not finished may lack some."""
@@ -377,7 +385,7 @@ class Run:
 
     def completed_episodes(self) -> set[EpisodeKey]:
         """Return the complete (task, repeat) pairs. Raises DataError for a duplicate."""
-        return self.episodes.completed()
+        return self.episodes.completed_keys()
 
     def summary(self) -> Summary:
         """Return `summary.json`: counts, score with interval, parts.
@@ -405,7 +413,7 @@ class RunWriter:
         self._lock.__enter__()
         try:
             self.run = Run(path)
-            self.run.verify()
+            self.run.verify_tasks()
             check_files(path, RUN_FILES)
             for _ in self.run.attempts():  # find a damaged line before anything is asked
                 pass

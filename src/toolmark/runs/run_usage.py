@@ -14,6 +14,7 @@ import msgspec
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Record, Usage
+from toolmark.core.token_counts import sum_usage
 from toolmark.runs.record_files import read_records
 from toolmark.runs.run_store import Run
 
@@ -56,6 +57,7 @@ class _Reply(Record, frozen=True, kw_only=True):
 class _Step(Record, frozen=True, kw_only=True):
     reply: _Reply = _Reply()
     ruling: _UserReply | None = None
+    opening: _UserReply | None = None
 
 
 class _UsageLine(Record, frozen=True, kw_only=True):
@@ -70,17 +72,15 @@ class _UsageSum:
     """Sums tokens."""
 
     def __init__(self) -> None:
-        self.totals = [0, 0, 0, 0]
+        self._total = Usage()
 
     def add(self, usage: Usage) -> None:
         """Add what one reply, or a complete episode, used."""
-        found = (usage.input, usage.output, usage.reasoning, usage.cached)
-        self.totals = [have + more for have, more in zip(self.totals, found, strict=True)]
+        self._total = sum_usage((self._total, usage))
 
     def total(self) -> Usage:
         """Return the total."""
-        n_input, n_output, n_reasoning, n_cached = self.totals
-        return Usage(input=n_input, output=n_output, reasoning=n_reasoning, cached=n_cached)
+        return self._total
 
 
 def measure_run_usage(run: Run) -> RunUsage:
@@ -144,5 +144,6 @@ def run_usage(run: Run) -> RunUsage:
 
 def _add_user_usage(line: _UsageLine, user: _UsageSum) -> None:
     for step in line.steps:
-        if step.ruling is not None:
-            user.add(step.ruling.usage)
+        for said in (step.opening, step.ruling):
+            if said is not None:
+                user.add(said.usage)

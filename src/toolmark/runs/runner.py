@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,7 +35,7 @@ from toolmark.runs.episode_records import EpisodeKey
 from toolmark.runs.live_headline import LiveHeadline
 from toolmark.runs.run_finalization import finalize_run, keep_valid_scores
 from toolmark.runs.run_lifecycle import HEARTBEAT_INTERVAL_S
-from toolmark.runs.run_store import RunWriter
+from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.setup_states import SetupNotRun, SetupStates
 from toolmark.runs.suite import Suite
@@ -93,16 +93,20 @@ async def execute_run(
     model: Model | None,
     tool_format: ToolFormat,
     *,
+    user_model: Model | None = None,
     max_connections: int = DEFAULT_CONNECTIONS,
     time_limit_s: float | None = None,
     watch: ProgressWatcher | None = None,
     stop: asyncio.Event | None = None,
+    judge: Callable[[Run], Awaitable[object]] | None = None,
 ) -> Progress:
     """Run every missing episode of the folder, finish the run, and return its progress.
 
     What is stored is not asked again and retains the scores of the same scorer. Where nothing is
-    missing no `model` is needed. `time_limit_s` bounds each episode. `stop` ends the run early and
-    cleanly. Raises Rejected when the endpoint refuses the requests, after what was done is scored.
+    missing no `model` is needed. `user_model` speaks for the suite's simulated user. `time_limit_s`
+    bounds each episode. `stop` ends the run early and cleanly. `judge` is called with the run when
+    its episodes are played, before they are scored, unless the run was stopped. Raises Rejected
+    when the endpoint refuses the requests, after what was done is scored.
     """
     run = writer.run
     completed = run.completed_episodes()
@@ -110,11 +114,15 @@ async def execute_run(
     progress = Progress(n_planned=run.info.n_episodes, n_done_before=len(completed))
     writer.state_writer.write_state("running", len(completed))
     context = _RunContext(writer, suite, model, tool_format, scorer_id, progress, watch)
-    context.time_limit_s = time_limit_s
+    context.time_limit_s, context.user_model = time_limit_s, user_model
     context.load_stored(completed)
     if len(completed) < run.info.n_episodes:
         await _run_missing_episodes(context, completed, max_connections, stop)
     context.notify_watcher(is_last=True)
+    is_stopped = (stop is not None and stop.is_set()) or context.breaker.rejection is not None
+    if judge is not None and not is_stopped:
+        writer.episodes.flush()
+        await judge(run)
     with interrupt_immediately():
         finalize_run(run, writer.episodes, suite.scorer, writer.state_writer, scorer_id=scorer_id)
     if (refusal := context.breaker.rejection) is not None:
@@ -189,6 +197,7 @@ class _RunContext:
         self.environment_waits: Mapping[object, str] = {}
         self.stop_reason = ""
         self.time_limit_s: float | None = None
+        self.user_model: Model | None = None
 
     def load_stored(self, completed: Collection[EpisodeKey]) -> None:
         """Count what is stored: valid scores are used again, other episodes are scored."""
@@ -240,13 +249,13 @@ class _RunContext:
             )
         )
         if task.kind == "setup":
-            self.setup_states.fail((task.id, episode.repeat))
+            self.setup_states.record_failure((task.id, episode.repeat))
         self.progress.n_not_run += 1
         self.notify_watcher()
 
     def wait_reasons(self) -> list[str]:
         """Return why requests and searches wait now."""
-        models = () if self.model is None else (self.model,)
+        models = (each for each in (self.model, self.user_model) if each is not None)
         return wait_reasons(models, self.environment_waits)
 
     def note_user_stop(self) -> None:
@@ -278,6 +287,7 @@ async def _run_workers(
         context.tool_format,
         sampling,
         context.time_limit_s,
+        context.user_model,
     )
     workers = [asyncio.create_task(_run_worker(context, setting)) for _ in range(max(1, n_workers))]
     heartbeat = asyncio.create_task(_emit_heartbeats(context))
@@ -352,7 +362,7 @@ async def _run_episode(
 ) -> None:
     episode = EpisodeProgress(task, repeat)
     try:
-        needed_states = await context.setup_states.take(task, repeat) if task.needs else {}
+        needed_states = await context.setup_states.take_states(task, repeat) if task.needs else {}
         if await play_episode(
             episode, setting, partial(context.store_completed, task), needed_states
         ):

@@ -36,12 +36,12 @@ class SetupStates:
         if key in self._n_takers:
             self._future(key).set_result(state)
 
-    def fail(self, key: EpisodeKey) -> None:
+    def record_failure(self, key: EpisodeKey) -> None:
         """Record that a set-up episode was not run."""
         if key in self._n_takers:
             self._future(key).cancel()
 
-    async def take(self, task: Task, repeat: int) -> dict[str, Any]:
+    async def take_states(self, task: Task, repeat: int) -> dict[str, Any]:
         """Wait for the states that an episode needs. Raises SetupNotRun where one was not run."""
         found: dict[str, Any] = {}
         try:
@@ -53,13 +53,13 @@ class SetupStates:
                 found[id] = future.result()
         finally:
             for id in task.needs:
-                self._release((id, repeat))
+                self._release_state((id, repeat))
         return found
 
     def _future(self, key: EpisodeKey) -> asyncio.Future[Any]:
         return self._states.setdefault(key, asyncio.get_running_loop().create_future())
 
-    def _release(self, key: EpisodeKey) -> None:
+    def _release_state(self, key: EpisodeKey) -> None:
         self._n_takers[key] -= 1
         if self._n_takers[key] <= 0:
             del self._n_takers[key]

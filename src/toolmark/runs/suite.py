@@ -5,15 +5,21 @@ The runner does not look up anything by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import inspect
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from toolmark.agents import user_audit
 from toolmark.agents.agent import Agent
+from toolmark.agents.simulated_user import UserDescription, check_description
 from toolmark.agents.tool_loop import TOOL_LOOP
-from toolmark.core.environment import EnvironmentFactory
+from toolmark.core.environment import Environment, EnvironmentFactory, method_tools
+from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import (
@@ -27,9 +33,18 @@ from toolmark.core.records import (
     Task,
     TaskSequence,
     ToolFormat,
-    Trajectory,
     Verdict,
 )
+from toolmark.environments.class_environments import ClassEnvironmentOpener
+from toolmark.environments.no_op_environment import NoOpEnvironment
+from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.formats.prompt_format import PromptFormat
+from toolmark.formats.syntax_format import syntax_formats
+from toolmark.runs.judging_plan import JudgingPlan
+from toolmark.runs.measured_scoring import JoinedTables, MeasuredMetrics, MeasuredScoring
+from toolmark.scoring.episode import Episode
+from toolmark.scoring.episode_scorer import RULE, EpisodeMetric, EpisodeScorer, JudgingFunction
+from toolmark.scoring.score_rows import RowPresenter, RowTables
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns
 
@@ -40,7 +55,7 @@ EnvironmentOpener: TypeAlias = Callable[
     [MediaStore], AbstractAsyncContextManager[EnvironmentFactory]
 ]
 MissingPartsCheck: TypeAlias = Callable[[Iterable[Task]], Mapping[str, str]]
-ScoreFunction: TypeAlias = Callable[[Task, Trajectory], Mapping[str, Verdict]]
+ScoreFunction: TypeAlias = Callable[[Episode], Mapping[str, Verdict]]
 AbsentScoreFunction: TypeAlias = Callable[[Task, Attempt], Mapping[str, Verdict]]
 LevelNamer: TypeAlias = Callable[[str, Columns], str]
 TaskPreparation: TypeAlias = Callable[[Iterable[Task]], Iterable[Task]]
@@ -77,7 +92,8 @@ class Presentation:
       that is made from the level and the answers.
     - `failure_names`: readable words for the suite's own classes of failure, which files store as
       codes.
-    - `caution`: what a reader must know before any number, "" where there is nothing.
+    - `caution`: takes the columns of the headline and the run. It returns what a reader must know
+      before any number, "" where there is nothing.
     - `overview`: names what is shown only when several runs of the suite are compared, "" for
       nothing. It is a name in `suite_registry.OVERVIEWS`.
     - `profile`: names what is shown over runs of several suites that share it
@@ -85,11 +101,11 @@ class Presentation:
     """
 
     tables: Callable[[Mapping[str, Columns]], Sequence[Table | Chart]] = lambda columns: ()
-    views: Callable[[Task, Trajectory], Sequence[Table | Drawing | Audio]] | None = None
+    views: Callable[[Episode], Sequence[Table | Drawing | Audio]] | None = None
     evidence: Callable[[Run], Sequence[Table]] = lambda run: ()
     level_names: Mapping[str, LevelNamer] = field(default_factory=dict)
     failure_names: Mapping[str, str] = field(default_factory=dict)
-    caution: Callable[[Columns], str] = lambda columns: ""
+    caution: Callable[[Columns, Run], str] = lambda columns, run: ""
     overview: str = ""
     profile: str = ""
 
@@ -99,7 +115,7 @@ class Scorer:
     """How a suite judges.
 
     - `rules`: names of the grading rules. The first is the headline.
-    - `score`: a pure function of (task, trajectory) that returns a Verdict for each grading rule.
+    - `score`: a pure function of an Episode that returns a Verdict for each grading rule.
     - `metrics`: the first is the headline, the others are its parts.
     - `presentation`: what is shown of the scores.
     - `prepare`: for judging that needs external evidence, such as an encoder or judge models. It is
@@ -107,6 +123,8 @@ class Scorer:
       itself then only serves the progress display.
     - `score_absent`: the verdicts of grading rules in which an episode counts although it was not
       run, for example where a file of other people's answers lacks a prediction.
+    - `judging`: what judge models are asked about the episodes, None where no judge is asked.
+      `prepare` then reads what they answered.
     - `files`: files that judging reads. Scores made with other content of these files count as the
       scores of another scorer.
     """
@@ -117,6 +135,7 @@ class Scorer:
     presentation: Presentation = field(default_factory=Presentation)
     prepare: Callable[[Run], ScoreFunction] | None = None
     score_absent: AbsentScoreFunction = lambda task, attempt: {}
+    judging: JudgingPlan | None = None
     files: tuple[Path, ...] = ()
 
 
@@ -132,12 +151,14 @@ class EnvironmentSource:
     - `starts_processes`: episodes call processes that toolmark starts in its sandbox.
     - `for_exported_set`: returns the source for tasks that were made with these suite parameters
       and are in this folder; None where this source serves them.
+    - `user`: the simulated user that each episode has (`simulated_user`).
     """
 
     open: EnvironmentOpener
     missing_parts: MissingPartsCheck = lambda tasks: {}
     starts_processes: bool = False
     for_exported_set: Callable[[Mapping[str, Any], Path], EnvironmentSource] | None = None
+    user: UserDescription | None = None
 
 
 def prepare_nothing(tasks: Iterable[Task]) -> Iterable[Task]:
@@ -165,16 +186,35 @@ class TaskMaker:
     makes_sound: bool = False
 
 
+class AskedModel(NamedTuple):
+    """The model of a run as a suite may know it, and the tool format in which it is asked.
+
+    `wire` is the protocol of its endpoint, `url` the address, `name` what it is called there. All
+    are "" for a model in this process.
+    """
+
+    tool_format: str
+    wire: str = ""
+    url: str = ""
+    name: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Defaults:
     """What a suite sets where the user sets nothing.
 
     - `sampling`: how replies are sampled.
     - `agent`: plays the episodes.
+    - `agent_name`: what the user called the agent, "" for the suite's own.
+    - `unsampled_categories`: a sample leaves these categories out, unless the suite has no other.
+    - `adapt_to_model`: returns the suite as it asks one model. It may raise UsageError.
     """
 
     sampling: Sampling = field(default_factory=Sampling)
     agent: Agent = TOOL_LOOP
+    agent_name: str = ""
+    unsampled_categories: tuple[str, ...] = ()
+    adapt_to_model: Callable[[Suite, AskedModel], Suite] | None = None
 
 
 def _user_texts(task: Task) -> Iterator[str]:
@@ -239,7 +279,7 @@ class Provenance:
     named_parameters: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Suite:
     """Tasks with a length, plus their environments, scorer, tool formats and controls.
 
@@ -253,11 +293,65 @@ class Suite:
     environment: EnvironmentSource
     scorer: Scorer
     tool_formats: Mapping[str, ToolFormat]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    controls: Mapping[str, ControlMaker] = field(default_factory=dict)
-    maker: TaskMaker = field(default_factory=TaskMaker)
-    defaults: Defaults = field(default_factory=Defaults)
-    provenance: Provenance = field(default_factory=Provenance)
+    parameters: Mapping[str, Any]
+    controls: Mapping[str, ControlMaker]
+    maker: TaskMaker
+    defaults: Defaults
+    provenance: Provenance
+
+    def __init__(
+        self,
+        *,
+        tasks: TaskSequence,
+        scorer: Scorer | JudgingFunction,
+        environment: EnvironmentSource | Callable[..., Environment] | None = None,
+        user: UserDescription | None = None,
+        metrics: Sequence[EpisodeMetric] = (),
+        tables: Sequence[RowPresenter] = (),
+        name: str = "",
+        tool_formats: Mapping[str, ToolFormat] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        controls: Mapping[str, ControlMaker] | None = None,
+        maker: TaskMaker | None = None,
+        defaults: Defaults | None = None,
+        provenance: Provenance | None = None,
+    ) -> None:
+        """Make a suite; what is left out has defaults.
+
+        Args:
+            tasks: A list, or what reads tasks one at a time, such as `read_tasks`.
+            scorer: A function of an Episode that returns True or False, a number from 0 to 1, or a
+                Verdict; or a Scorer.
+            environment: A subclass of Environment; one instance is made for each episode, with the
+                task. Without one, calls have no effect.
+            user: Whom the model talks to (`simulated_user`). Without one, an episode ends with a
+                reply without calls.
+            metrics: Further numbers of each episode (`mean`, `share`).
+            tables: Functions of the scored rows, which return tables and charts.
+            name: The name of the suite; `suite` gives it that of the decorated function.
+            tool_formats: How tools can be shown and calls be read.
+            parameters: What the suite was asked with; `suite` fills it in.
+            controls: Makers of models that see the task.
+            maker: How tasks are finished.
+            defaults: Settings where the user sets nothing.
+            provenance: Where the tasks come from.
+        """
+        set_field = partial(object.__setattr__, self)
+        set_field("name", name)
+        _check_tasks(tasks)
+        set_field("tasks", tasks)
+        source = _environment_source(environment)
+        judging = _complete_scorer(scorer, metrics, tables)
+        if user is not None:
+            source, judging = _add_user(source, user, defaults), _audit_user(judging, user)
+        set_field("environment", source)
+        set_field("scorer", judging)
+        set_field("tool_formats", default_tool_formats() if tool_formats is None else tool_formats)
+        set_field("parameters", {} if parameters is None else parameters)
+        set_field("controls", {} if controls is None else controls)
+        set_field("maker", maker or TaskMaker())
+        set_field("defaults", defaults or Defaults())
+        set_field("provenance", provenance or Provenance())
 
     def __iter__(self) -> Iterator[Task]:
         """Yield the tasks."""
@@ -266,3 +360,110 @@ class Suite:
     def __len__(self) -> int:
         """Return the number of tasks."""
         return len(self.tasks)
+
+
+@cache
+def default_tool_formats() -> Mapping[str, ToolFormat]:
+    """Return the tool formats that any suite can be asked in; the first is the default."""
+    return {"native": NATIVE_FORMAT, "prompt": PromptFormat(), **syntax_formats()}
+
+
+def accepts_any_tool_format(suite: Suite) -> bool:
+    """Return whether a suite may be asked in formats that it does not list.
+
+    It may where the default ones are among its own.
+    """
+    kinds = {name: type(each) for name, each in suite.tool_formats.items()}
+    return all(kinds.get(name) is type(each) for name, each in default_tool_formats().items())
+
+
+def _check_tasks(tasks: object) -> None:
+    """Raise UsageError for the name of a file, for rows, and for what is read only once."""
+    step = "next: give tm.read_tasks(...), which takes the name of a file and a list of rows"
+    if isinstance(tasks, str | os.PathLike):
+        raise UsageError(f"tasks: expected tasks, got the name {os.fspath(tasks)!r:.80}; {step}")
+    if isinstance(tasks, list | tuple):
+        for at, each in enumerate(tasks):
+            if not isinstance(each, Task):
+                raise UsageError(f"tasks[{at}]: expected a Task, got {type(each).__name__}; {step}")
+    if not isinstance(tasks, Sized) or not isinstance(tasks, Iterable):
+        kind = type(tasks).__name__
+        raise UsageError(f"tasks: expected a list of Tasks, got {kind}, without a length; {step}")
+
+
+def _environment_source(
+    environment: EnvironmentSource | Callable[..., Environment] | None,
+) -> EnvironmentSource:
+    environment = NoOpEnvironment if environment is None else environment
+    if isinstance(environment, EnvironmentSource):
+        return environment
+    kind: object = environment
+    if inspect.isclass(kind) and issubclass(kind, Environment):
+        method_tools(kind)  # a tool that cannot be described is refused here
+    elif inspect.isclass(kind) or not callable(kind):
+        name = getattr(kind, "__qualname__", type(kind).__name__)
+        raise UsageError(f"environment: {name} must inherit toolmark.Environment")
+    return EnvironmentSource(ClassEnvironmentOpener(environment))
+
+
+def _complete_scorer(
+    scorer: Scorer | JudgingFunction,
+    metrics: Sequence[EpisodeMetric],
+    tables: Sequence[RowPresenter],
+) -> Scorer:
+    """Return a scorer with the metrics and tables of a suite's author."""
+    if isinstance(scorer, Scorer):
+        return _add_to_scorer(scorer, metrics, tables) if metrics or tables else scorer
+    score = EpisodeScorer(scorer, metrics)
+    presentation = Presentation(tables=RowTables(tables)) if tables else Presentation()
+    return Scorer((RULE,), score, score.list_metrics, presentation)
+
+
+def _add_user(
+    source: EnvironmentSource, user: UserDescription, defaults: Defaults | None
+) -> EnvironmentSource:
+    """Return the environments of a suite with its user. Raises UsageError where nobody hears it."""
+    check_description(user)
+    if defaults is not None and not defaults.agent.has_user:
+        kind = type(defaults.agent).__name__
+        raise UsageError(f"user: the agent of this suite, {kind}, does not talk to a user")
+    return replace(source, user=user)
+
+
+def _audit_user(scorer: Scorer, user: UserDescription) -> Scorer:
+    """Return a scorer that also says what faults the user had."""
+    shown = scorer.presentation
+    return replace(
+        scorer,
+        score=user_audit.AuditedScore(scorer.score, user),
+        metrics=user_audit.AuditedMetrics(scorer.metrics),
+        presentation=replace(
+            shown,
+            tables=user_audit.AuditedTables(shown.tables),
+            views=user_audit.AuditedViews(shown.views, user),
+        ),
+        prepare=None
+        if scorer.prepare is None
+        else user_audit.AuditedPreparation(scorer.prepare, user),
+    )
+
+
+def _add_to_scorer(
+    scorer: Scorer, metrics: Sequence[EpisodeMetric], tables: Sequence[RowPresenter]
+) -> Scorer:
+    """Return a scorer with further metrics and tables."""
+    prepare = scorer.prepare
+    shown = JoinedTables(scorer.presentation.tables, RowTables(tables))
+    return replace(
+        scorer,
+        score=MeasuredScoring(scorer.score, metrics),
+        metrics=MeasuredMetrics(scorer.metrics, metrics),
+        presentation=replace(scorer.presentation, tables=shown),
+        prepare=partial(_prepare_measured, prepare, metrics) if prepare is not None else None,
+    )
+
+
+def _prepare_measured(
+    prepare: Callable[[Run], ScoreFunction], metrics: Sequence[EpisodeMetric], run: Run
+) -> ScoreFunction:
+    return MeasuredScoring(prepare(run), metrics)

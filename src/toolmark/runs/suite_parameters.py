@@ -16,7 +16,7 @@ import msgspec
 from msgspec import inspect as types
 
 from toolmark.core.decode_errors import field_path
-from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.errors import UsageError, suggest_names, suggest_near_names
 
 P = TypeVar("P", bound="SuiteParameters")
 _BOOLEAN_WORDS = {"yes": True, "on": True, "no": False, "off": False}  # as well as true and false
@@ -61,7 +61,8 @@ def read_parameters(kind: type[P], values: Mapping[str, Any], *, suite: str) -> 
         name = re.match(r"\.?(\w*)", field_path(error))[1]  # type: ignore[index]
         given = values.get(name)
         raise UsageError(
-            f"parameter {name}: expected {_expected(fields[name])}, got {given!r}"
+            f"suite {suite!r}: parameter {name}: expected "
+            f"{_expected_type(fields[name], article='a ')}, got {given!r}"
             f"{_nearest_choice(given, fields[name])}"
         ) from None
 
@@ -82,7 +83,7 @@ def list_fields(kind: type[SuiteParameters]) -> list[ParameterField]:
     return [
         ParameterField(
             each.encode_name,
-            _expected(each.type),
+            _expected_type(each.type),
             None if each.default is msgspec.NODEFAULT else each.default,
             _description(each.type),
         )
@@ -156,26 +157,28 @@ def _value_of_text(value: Any, kind: types.Type) -> Any:
     return value
 
 
-def _expected(kind: types.Type) -> str:
+def _expected_type(kind: types.Type, *, article: str = "") -> str:
     """Return a type in words, with its bounds; a choice is shown by its values."""
-    return " | ".join(map(_expected_one, _alternatives(kind)))
+    return " | ".join(_expected_one(each, article) for each in _alternatives(kind))
 
 
-def _expected_one(kind: types.Type) -> str:
+def _expected_one(kind: types.Type, article: str) -> str:
     match kind:
         case types.LiteralType(values):
             return " | ".join(str(value) or '""' for value in values)
         case types.BoolType():
-            return "yes | no"
+            return "yes or no"
         case types.VarTupleType(item):
-            choices = _expected(item) if isinstance(_bare_type(item), types.LiteralType) else ""
+            choices = (
+                _expected_type(item) if isinstance(_bare_type(item), types.LiteralType) else ""
+            )
             return (
                 f"some of {choices}, separated by commas"
                 if choices
                 else "words, separated by commas"
             )
         case types.IntType() | types.FloatType():
-            name = "int" if isinstance(kind, types.IntType) else "float"
+            name = "whole number" if isinstance(kind, types.IntType) else "number"
             bounds = [
                 f"{sign} {bound}"
                 for sign, bound in (
@@ -186,7 +189,7 @@ def _expected_one(kind: types.Type) -> str:
                 )
                 if bound is not None
             ]
-            return " ".join([name, " and ".join(bounds)]).strip()
+            return f"{article}{name} {' and '.join(bounds)}".strip()
         case types.StrType():
             return "text"
     return type(kind).__name__.removesuffix("Type").lower()
@@ -199,7 +202,7 @@ def _nearest_choice(value: Any, kind: types.Type) -> str:
         if isinstance(each, types.LiteralType)
         for choice in each.values
     ]
-    return suggest_names(value, choices) if isinstance(value, str) and choices else ""
+    return suggest_near_names(value, choices) if isinstance(value, str) and choices else ""
 
 
 def _argument_descriptions(doc: str) -> dict[str, str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from toolmark.core import json_codec, seeds
 from toolmark.core.decode_errors import describe_decode_error
@@ -87,22 +89,28 @@ def task_file_path(path: Path) -> Path:
 def select_tasks(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
     """Yield the tasks that the plan asks for, in the suite's order.
 
-    `ids` are task or item ids; `sample` draws that many, spread over the categories in proportion;
-    `limit` takes the first. Set-up tasks are not counted: those that the chosen tasks need are
-    added. Raises UsageError for unknown ids, for `sample` together with `ids`, and for a sample
-    larger than the suite.
+    `ids` are task or item ids; `sample` draws that many, spread over the categories in proportion,
+    without the suite's `unsampled_categories`; `limit` takes the first. Set-up tasks are not
+    counted: those that the chosen tasks need are added. Raises UsageError for unknown ids, for
+    `sample` together with `ids`, and for a sample larger than the suite.
     """
     tasks: TaskSequence = TaskFile(Path(plan.tasks), suite.name) if plan.tasks else suite.tasks
     if not plan.ids and plan.sample is None and plan.limit is None:
-        yield from tasks
+        yield from (_name_suite(task, suite) for task in tasks)
         return
-    selected_ids = _selected_ids(tasks, plan, seed, _listing_step(suite, plan))
+    unsampled = suite.defaults.unsampled_categories
+    selected_ids = _selected_ids(tasks, plan, seed, _listing_step(suite, plan), unsampled)
     for task in tasks:
         if task.id in selected_ids:
             selected_ids.discard(task.id)
-            yield task
+            yield _name_suite(task, suite)
         if not selected_ids:
             return
+
+
+def _name_suite(task: Task, suite: Suite) -> Task:
+    """Return a task with the name of its suite, which tasks of a user's suite do not have."""
+    return task if task.suite else replace(task, suite=suite.name)
 
 
 def _listing_step(suite: Suite, plan: Plan) -> str:
@@ -113,17 +121,18 @@ def _listing_step(suite: Suite, plan: Plan) -> str:
     return f"toolmark make {suite.provenance.spec or suite.name} -o DIR" if is_named else ""
 
 
-def _selected_ids(tasks: TaskSequence, plan: Plan, seed: int, listing: str) -> set[str]:
+def _selected_ids(
+    tasks: TaskSequence, plan: Plan, seed: int, listing: str, unsampled: Collection[str]
+) -> set[str]:
     """Return the ids of the chosen tasks and of those they need."""
-    scored = (task for task in tasks if task.kind == "scored")
     if plan.ids and plan.sample is not None:
         raise UsageError("--sample draws tasks and --ids names them: leave out one")
     if plan.ids:
-        rows = _rows_by_id(scored, plan.ids, listing)
+        rows = _rows_by_id(_scored_tasks(tasks), plan.ids, listing)
     elif plan.sample is not None:
-        rows = _stratified_sample(list(map(_TaskRow.from_task, scored)), plan.sample, seed)
+        rows = _stratified_sample(tasks, plan.sample, seed, unsampled)
     else:
-        rows = map(_TaskRow.from_task, scored)
+        rows = map(_TaskRow.from_task, _scored_tasks(tasks))
     chosen = list(islice(rows, plan.limit))
     selected = {row.id for row in chosen}
     required = {need for row in chosen for need in row.needs}
@@ -158,23 +167,40 @@ def _rows_by_id(tasks: Iterable[Task], ids: tuple[str, ...], listing: str) -> It
         raise UsageError(f"no task {name!r}{suggest_names(name, known, listing=listing)}")
 
 
-def _stratified_sample(rows: list[_TaskRow], n: int, seed: int) -> Iterator[_TaskRow]:
-    """Draw n rows, each category's share rounded so that the sum is n (largest remainder)."""
-    if n > len(rows):
+def _scored_tasks(tasks: TaskSequence) -> Iterator[Task]:
+    return (task for task in tasks if task.kind == "scored")
+
+
+def _stratified_sample(
+    tasks: TaskSequence, n: int, seed: int, unsampled: Collection[str]
+) -> Iterator[_TaskRow]:
+    """Draw n tasks, each category's share rounded so that the sum is n (largest remainder).
+
+    The tasks are read twice: of each only its position is stored, 8 bytes.
+    """
+    positions_by_category: dict[str, array[int]] = {}
+    for position, task in enumerate(_scored_tasks(tasks)):
+        positions_by_category.setdefault(task.category, array("Q")).append(position)
+    if not positions_by_category.keys() <= set(unsampled):
+        for category in unsampled:
+            positions_by_category.pop(category, None)
+    n_tasks = sum(map(len, positions_by_category.values()))
+    if n > n_tasks:
         raise UsageError(
-            f"--sample {n}: there are {format_count(len(rows))} tasks; leave --sample out to ask "
+            f"--sample {n}: there are {format_count(n_tasks)} tasks; leave --sample out to ask "
             "them all"
         )
-    groups: dict[str, list[int]] = {}
-    for index, row in enumerate(rows):
-        groups.setdefault(row.category, []).append(index)
-    shares = {name: n * len(members) / len(rows) for name, members in groups.items()}
+    shares = {name: n * len(members) / n_tasks for name, members in positions_by_category.items()}
     counts = Counter({name: int(share) for name, share in shares.items()})
     by_remainder = sorted(shares, key=lambda name: (counts[name] - shares[name], name))
     for name in by_remainder[: n - counts.total()]:
         counts[name] += 1
     chosen: set[int] = set()
-    for name, members in groups.items():
+    for name, members in positions_by_category.items():
         rng = seeds.make_rng(seed, name, 0, "sample")
         chosen |= {members[i] for i in seeds.sample_indices(rng, len(members), counts[name])}
-    return (row for index, row in enumerate(rows) if index in chosen)
+    return (
+        _TaskRow.from_task(task)
+        for position, task in enumerate(_scored_tasks(tasks))
+        if position in chosen
+    )

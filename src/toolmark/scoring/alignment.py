@@ -143,7 +143,7 @@ def _failed_call_numbers(failed: Collection[int], n_predicted: int) -> frozenset
         ) from None
     beyond = [at for at in sorted(found) if not 0 <= at < n_predicted]
     if beyond:
-        raise UsageError(f"failed={beyond[0]} is no made call: there are {n_predicted}, from 0")
+        raise UsageError(f"failed={beyond[0]} is not a made call: there are {n_predicted}, from 0")
     return found
 
 
@@ -233,7 +233,7 @@ def _call_texts(
             raise UsageError(f"call {number} of the {side}: arguments nested too deep") from None
         except (TypeError, ValueError) as error:
             raise UsageError(
-                f"call {number} of the {side}: arguments are no JSON: {error}"
+                f"call {number} of the {side}: arguments are not JSON: {error}"
             ) from None
     return found
 

@@ -61,7 +61,7 @@ def parse_prediction(value: Any, rule: GradingRule = "paper") -> int | None:
 def parse_predictions(values: Any, rule: GradingRule = "paper") -> WholeNumbers:
     """Return predictions as whole numbers, `NO_VALUE` where there is none.
 
-    In a numpy array of floats a whole number counts, while nan and fractions are no value. Any
+    In a numpy array of floats a whole number counts, while nan and fractions are not values. Any
     other sequence is parsed value by value with `parse_prediction`.
     """
     if not isinstance(values, np.ndarray):
@@ -210,15 +210,15 @@ def classification_measures(table: NDArray[np.int64]) -> dict[str, Any]:
     right = int(table[:n, :n].trace())
     valid_fp = int(table[:, :n].sum()) - right
     invalid_fp, fn = rows - right - valid_fp, int(table[:n].sum()) - right
-    recall, found = _share(right, right + fn, rows), class_measures(table)
-    precision = _share(right, rows, rows)
-    without = _share(right, right + valid_fp, rows)
+    recall, found = _ratio(right, right + fn, rows), class_measures(table)
+    precision = _ratio(right, rows, rows)
+    without = _ratio(right, right + valid_fp, rows)
     per = {
         name: np.nan_to_num(values)
         for name, values in zip(("precision", "recall", "f1"), found[3:], strict=True)
     }
     return {
-        "exact_match": _share(right + int(table[n, n + 3 :].sum()), rows, rows),
+        "exact_match": _ratio(right + int(table[n, n + 3 :].sum()), rows, rows),
         "tp": right, "fp": valid_fp + invalid_fp, "fn": fn,
         "valid_fp": valid_fp, "invalid_fp": invalid_fp,
         "micro_precision": precision, "micro_recall": recall, "micro_f1": _f1(precision, recall),
@@ -244,8 +244,8 @@ def exact_match_rates(table: NDArray[np.int64]) -> dict[str, float]:
         "n": rows,
         "valid": valid,
         "invalid": rows - valid,
-        "invalid_rate": _share(rows - valid, rows, rows),
-        "emr": _share(right + int(table[n, n + 3 :].sum()), rows, rows),
+        "invalid_rate": _ratio(rows - valid, rows, rows),
+        "emr": _ratio(right + int(table[n, n + 3 :].sum()), rows, rows),
         "emr_valid": right / valid if valid else nan,
         "clippable": int(table[:, n : n + 2].sum() + table[:, n + 3 :].sum()),
     }
@@ -276,7 +276,7 @@ def split_joint_actions(
     return np.where(inside, first, NO_VALUE), np.where(inside, second, NO_VALUE)
 
 
-def _share(part: int, of: int, rows: int) -> float:
+def _ratio(part: int, of: int, rows: int) -> float:
     """Return a share; 0/0 is 0 as in the reference, and without rows it is nan."""
     return nan if not rows else part / of if of else 0.0
 

@@ -53,7 +53,7 @@ def check_list(value: Sequence[Any], options: Sequence[Any]) -> str:
 def _require_lists(options: Sequence[Any]) -> None:
     for option in options:
         if type(option) is not list and type(option) is not str:
-            raise OfficialCheckerError("a list is compared with an option that is no list")
+            raise OfficialCheckerError("a list is compared with an option that is not a list")
 
 
 def check_map(value: Mapping[Any, Any], options: Sequence[Any]) -> str:
@@ -63,7 +63,7 @@ def check_map(value: Mapping[Any, Any], options: Sequence[Any]) -> str:
         if option == "":
             continue
         if type(option) is not dict:
-            raise OfficialCheckerError("a map is compared with an option that is no map")
+            raise OfficialCheckerError("a map is compared with an option that is not a map")
         error_type = _check_entries(value, option)
         if not error_type:
             return ""
@@ -72,7 +72,7 @@ def check_map(value: Mapping[Any, Any], options: Sequence[Any]) -> str:
 
 def _check_entries(value: Mapping[Any, Any], option: Mapping[Any, Sequence[Any]]) -> str:
     if type(value) is not dict:
-        raise OfficialCheckerError("something that is no map is compared as a map")
+        raise OfficialCheckerError("something that is not a map is compared as a map")
     error_type = ""
     for key, item in value.items():
         if key not in option:

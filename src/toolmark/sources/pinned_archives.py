@@ -75,8 +75,8 @@ def fetch_package(package: Package, folder: Path | None = None) -> Path:
         if archive.exists():
             _check_digest(archive, package)
         else:
-            _download(package, archive)
-        _unpack(archive, target)
+            _download_package(package, archive)
+        _unpack_archive(archive, target)
     except OSError as error:
         raise DataError(f"{home}: cannot keep {package.file}: {error}") from None
     return target
@@ -92,7 +92,7 @@ def _check_digest(path: Path, package: Package) -> None:
     )
 
 
-def _download(package: Package, archive: Path) -> None:
+def _download_package(package: Package, archive: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".part-", dir=archive.parent) as part:
         _pip_download(package, part)
         found = Path(part, package.file)
@@ -157,7 +157,7 @@ def _write_metadata_backend(package: Package, folder: Path) -> list[str]:
     return ["--no-build-isolation", "--require-hashes", "-r", str(requirements)]
 
 
-def _unpack(archive: Path, destination: Path) -> None:
+def _unpack_archive(archive: Path, destination: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".part-", dir=destination.parent) as part:
         target = Path(part, "files")
         target.mkdir()

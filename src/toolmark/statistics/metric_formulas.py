@@ -3,7 +3,7 @@
 A run folder names the formulas of its metrics and their parameters. A reader of the folder looks
 them up here, so that its numbers do not need the suite's code. A name that is not in `Formula` is
 refused when the folder is read. The formulas over levels and over classes are in `level_formulas`
-and `class_formulas`.
+and `class_formulas`, that of a judge and labels in `label_formulas`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from toolmark.statistics.estimates import (
     estimate_pass_rate,
     estimate_pooled_share,
 )
+from toolmark.statistics.label_formulas import PredictionPoweredMean
 from toolmark.statistics.level_formulas import LevelMean, LevelSpread
 from toolmark.statistics.score_columns import (
     Columns,
@@ -329,6 +330,7 @@ Formula: TypeAlias = (
     | RelativeError
     | MeanOverCategories
     | MacroF1
+    | PredictionPoweredMean
 )
 
 

@@ -116,7 +116,7 @@ class ColumnsBuilder:
             numbers.extend([math.nan] * (row - len(numbers)))
             numbers.append(number)
 
-    def build(self) -> Columns:
+    def build_columns(self) -> Columns:
         """Return the rows added so far."""
         n, value = len(self._values), np.array(self._values, dtype=float)
         return Columns(
@@ -141,7 +141,7 @@ def gather_columns(scores: Iterable[Score], rule: str) -> Columns:
     builder = ColumnsBuilder(rule)
     for score in scores:
         builder.add(score)
-    return builder.build()
+    return builder.build_columns()
 
 
 def with_values(columns: Columns, values: Numbers) -> Columns:

@@ -10,9 +10,10 @@ from typing import Any, Literal
 from toolmark.core import number_format, seeds
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import pluralize
 from toolmark.core.records import Estimate, Table
 from toolmark.reports import run_names, table_format
-from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.reports.table_format import visible_text
 from toolmark.runs.run_store import Run
 from toolmark.statistics.confidence_intervals import ratio_interval, wilson
 from toolmark.studio import review_pages, review_view
@@ -109,20 +110,16 @@ class BlindReview(ReviewSession):
         trajectories = [review_view.trajectory_view(found.trajectory(key)) for found in self.sides]
         first = "ab".index(self.left_run(key))
         preference = own_preferences.get(key)
-        return review_pages.render_page(
+        return review_pages.render_question(
             "blind.html.j2",
-            title=f"{visible_text(task.id)} · blind review",
-            where="blind review",
-            n_done=len(own_preferences),
-            n_all=len(self),
-            n=n,
-            task=task,
-            repeat=key[1],
-            said=review_view.question_view(task),
+            "blind review",
+            task,
+            key[1],
+            progress=(n, len(own_preferences), len(self)),
+            note=preference.note if preference else "",
             left=trajectories[first],
             right=trajectories[1 - first],
             choices=CHOICES,
-            note=preference.note if preference else "",
             status_text=_preference_label(preference),
         )
 

@@ -35,13 +35,14 @@ from toolmark.core.records import (
     Usage,
 )
 from toolmark.core.task_data import read_task_data
+from toolmark.judging import judge_asking
 from toolmark.runs.circuit_breaker import CircuitBreaker
 from toolmark.runs.record_files import RecordAppender, read_records
 from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.runner import Progress, ProgressWatcher
 from toolmark.runs.suite import Suite
 from toolmark.studio import m3_condensing, m3_prediction_layout, m3_reference_judging
-from toolmark.suites.m3 import judge_questions, prediction_files
+from toolmark.suites.m3 import prediction_files
 from toolmark.suites.m3.m3_task_data import M3TaskData
 
 DECISIONS_FILE = "author.jsonl"
@@ -297,7 +298,7 @@ class _AuthoringWork:
             ),
             condensed_by=found.condensed_by,
             proposal_fault=found.proposal_fault,
-            usage=judge_questions.total_usage([Reply(usage=part.usage), Reply(usage=found.usage)]),
+            usage=judge_asking.total_usage([Reply(usage=part.usage), Reply(usage=found.usage)]),
         )
 
     def _no_decision_message(self, decision: m3_reference_judging.JudgeDecision) -> str:

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from toolmark.core import json_codec
 from toolmark.core.records import Call, Result, Trajectory
+from toolmark.judging import episode_material
 from toolmark.scoring.call_similarity import arguments_text
-from toolmark.suites.m3 import call_outcomes, judge_questions
+from toolmark.suites.m3 import call_outcomes
 
 _MIN_VALUE_CHARS = 3  # characters: a shorter value may be in any text by chance
 _FILE_SUFFIX = re.compile(r"\.\w{1,5}\Z")
@@ -50,7 +51,7 @@ def successful_calls(trajectory: Trajectory) -> list[CallEvent]:
             errors_are_marked = call_outcomes.marks_errors(call.name, trajectory.tools)
             if not call_outcomes.is_error_result(result, marked=errors_are_marked):
                 name = json_codec.restore_surrogates(call.name)
-                arguments = judge_questions.parse_arguments(call.arguments)
+                arguments = episode_material.parse_arguments(call.arguments)
                 returned_text = "\n".join(
                     (json_codec.restore_surrogates(result.text), *_leaf_texts(result.structured))
                 )

@@ -259,7 +259,7 @@ class _Round:
 
     @property
     def work(self) -> Entry:
-        """The calls as the model wrote them; as they were parsed where that was no plain JSON."""
+        """The calls as the model wrote them; as they were parsed where that was not plain JSON."""
         if self.step is None:
             return {"tool_calls": []}
         calls = self.step.calls

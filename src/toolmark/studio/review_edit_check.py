@@ -9,6 +9,7 @@ from typing import Any
 
 from toolmark.core import json_codec
 from toolmark.core.errors import suggest_names
+from toolmark.core.json_kinds import kind_of
 
 _INTEGER_LIMIT = 2**63
 _ROOT = "$"
@@ -64,7 +65,7 @@ def check_steps(value: Any, tools: Collection[str] = ()) -> tuple[dict[str, Any]
 
 def _step_faults(value: Any, tools: Collection[str]) -> Iterator[StepFault]:
     if not isinstance(value, list):
-        yield StepFault(_ROOT, f"expected a list of steps, got {_type_label(value)}")
+        yield StepFault(_ROOT, f"expected a list of steps, got {kind_of(value)}")
         return
     if not value:
         yield StepFault(
@@ -83,7 +84,7 @@ def _step_faults(value: Any, tools: Collection[str]) -> Iterator[StepFault]:
 
 def _call_list_faults(value: Any, path: str, tools: Collection[str]) -> Iterator[StepFault]:
     if not isinstance(value, list):
-        yield StepFault(path, f"expected a list of calls, got {_type_label(value)}")
+        yield StepFault(path, f"expected a list of calls, got {kind_of(value)}")
         return
     if not value:
         yield StepFault(path, "a step has at least one call")
@@ -97,13 +98,13 @@ def _call_faults(call: Any, path: str, tools: Collection[str]) -> Iterator[StepF
         return
     name, arguments = call.get("name", ""), call.get("arguments", {})
     if not isinstance(name, str):
-        yield StepFault(f"{path}.name", f"expected text, got {_type_label(name)}")
+        yield StepFault(f"{path}.name", f"expected text, got {kind_of(name)}")
     elif "name" in call and not name.strip():
         yield StepFault(f"{path}.name", "expected the name of a tool")
     elif name and tools and name not in tools:
         yield StepFault(f"{path}.name", f"no tool {name!r} was offered{suggest_names(name, tools)}")
     if not isinstance(arguments, dict):
-        yield StepFault(f"{path}.arguments", f"expected an object, got {_type_label(arguments)}")
+        yield StepFault(f"{path}.arguments", f"expected an object, got {kind_of(arguments)}")
         return
     yield from _number_faults(arguments, f"{path}.arguments")
 
@@ -113,7 +114,7 @@ def _key_faults(
 ) -> Iterator[StepFault]:
     if not isinstance(value, dict):
         yield StepFault(
-            path, f"expected an object with {' and '.join(required)}, got {_type_label(value)}"
+            path, f"expected an object with {' and '.join(required)}, got {kind_of(value)}"
         )
         return
     for key in required:
@@ -143,19 +144,3 @@ def _number_faults(value: Any, path: str) -> Iterator[StepFault]:
 
 def _member_path(key: str) -> str:
     return f".{key}" if key.isidentifier() else f"[{json_codec.encode_record(key).decode()}]"
-
-
-def _type_label(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return "text"
-        case int() | float():
-            return "a number"
-        case list():
-            return "a list"
-        case _:
-            return "an object"

@@ -24,7 +24,7 @@ class ReviewEpisodes:
         """
         self.run = run
         self._path = run.episodes.path("trajectories")
-        run.verify()
+        run.verify_tasks()
         if not os.path.lexists(self._path):
             raise UsageError(f"{run.path}: no completed episode yet; run it first")
         ranks = _task_ranks(run, ids)

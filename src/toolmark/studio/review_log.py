@@ -98,7 +98,7 @@ class ReviewLog(Generic[K]):
 
     def append(self, record: K) -> None:
         """Append one record and flush it to the disk. Raises DataError when that fails."""
-        with _lock_file(self.path):
+        with lock_file(self.path):
             lines = RecordAppender(self.path)
             try:
                 lines.append(record)
@@ -113,7 +113,8 @@ class ReviewLog(Generic[K]):
 
 
 @contextmanager
-def _lock_file(path: Path) -> Iterator[None]:
+def lock_file(path: Path) -> Iterator[None]:
+    """Lock a file for other processes that decide on it."""
     # each append finds the end of the file: two at once would overwrite each other
     try:
         lock = path.with_name(f".{path.name}.lock").open("ab")

@@ -12,8 +12,10 @@ from typing import Any
 import jinja2
 
 from toolmark.core import number_format
+from toolmark.core.records import Task
 from toolmark.core.svg import Markup
 from toolmark.reports import html_report, table_format
+from toolmark.studio import review_view
 
 TEMPLATE_FOLDER = Path(__file__).parent
 OPEN_STATUS = "open"  # of a question that is not answered
@@ -62,7 +64,7 @@ def _template_environment() -> jinja2.Environment:
         "style": Markup(PAGE_STYLE),
         "script": Markup(PAGE_SCRIPT),
         "count": number_format.format_count,
-        "plural": table_format.pluralize,
+        "plural": number_format.pluralize,
         "percent": number_format.format_percent,
         "share": number_format.format_share,
         "dash": number_format.DASH,
@@ -73,6 +75,37 @@ def _template_environment() -> jinja2.Environment:
 def render_page(name: str, **values: Any) -> str:
     """Return one page."""
     return _template_environment().get_template(name).render(**values)
+
+
+def render_question(
+    template: str,
+    kind: str,
+    task: Task,
+    repeat: int,
+    *,
+    progress: tuple[int, int, int],
+    note: str,
+    **shown: Any,
+) -> str:
+    """Return the page of one episode, or pair of episodes, that a person judges.
+
+    `kind` is what is judged, in words. `progress` holds the number of the page, how many pages have
+    a judgement, and how many there are.
+    """
+    n, n_done, n_all = progress
+    return render_page(
+        template,
+        title=f"{table_format.visible_text(task.id)} · {kind}",
+        where=kind,
+        n_done=n_done,
+        n_all=n_all,
+        n=n,
+        task=task,
+        repeat=repeat,
+        said=review_view.question_view(task),
+        note=note,
+        **shown,
+    )
 
 
 def render_overview(

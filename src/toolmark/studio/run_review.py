@@ -9,8 +9,8 @@ from pathlib import Path
 
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.number_format import format_count
-from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.core.number_format import format_count, pluralize
+from toolmark.reports.table_format import visible_text
 from toolmark.runs.run_store import Run
 from toolmark.studio import review_edit_check, review_episodes, review_pages, review_view
 from toolmark.studio.review_episodes import ReviewEpisodes

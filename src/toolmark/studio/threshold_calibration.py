@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from toolmark.core import number_format
 from toolmark.core.errors import DataError, UsageError
+from toolmark.core.number_format import pluralize
 from toolmark.core.records import Chart, Estimate, Record, Series, Table
-from toolmark.reports.table_format import pluralize
 from toolmark.runs.record_files import read_records
 from toolmark.scoring import alignment
 

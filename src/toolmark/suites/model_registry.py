@@ -13,6 +13,7 @@ from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.core.records import Task
 from toolmark.models import audio_encoding, user_model
 from toolmark.models.model_resolver import resolve_model
+from toolmark.suites.suite_names import SUITES
 
 _BASELINE_SPECS = {
     "planner": "toolmark.baselines.backward_planner:BackwardPlanner",
@@ -22,9 +23,6 @@ _BASELINE_SPECS = {
     "ocr-search": "toolmark.suites.mfcl_vision.search_baselines:TextSearchAgent",
     "blind": "toolmark.suites.mfcl_vision.search_baselines:BlindSearchAgent",
 }
-# MultiNet's baselines are one model each by name; the names are read when one is first needed
-_MULTINET_BASELINE_SPEC = "toolmark.suites.multinet.baseline_players:BaselineModel"
-_MULTINET_NAMES_SPEC = "toolmark.suites.multinet.multinet_families:FAMILIES_BY_BASELINE"
 _CONTROL_SPECS = {
     "null": "toolmark.baselines.common_controls:NullControl",
     "always-call": "toolmark.baselines.common_controls:AlwaysCallControl",
@@ -85,10 +83,10 @@ def make_model(
 
 
 def _make_baseline(name: str, media: MediaStore | None) -> Model:
-    guesses = () if name in _BASELINE_SPECS else user_modules.import_attribute(_MULTINET_NAMES_SPEC)
-    spec_by_name = {**_BASELINE_SPECS, **dict.fromkeys(guesses, _MULTINET_BASELINE_SPEC)}
-    make = user_modules.import_attribute(_look_up(name, spec_by_name, "baseline"))
-    if name in guesses:
+    makers = {each: entry.baseline_maker for entry in SUITES.values() for each in entry.baselines}
+    spec = _look_up(name, {**_BASELINE_SPECS, **makers}, "baseline")
+    make = user_modules.import_attribute(spec)
+    if name in makers:  # one model by its name
         return cast(Model, make(name))
     return cast(Model, user_model.construct_model(f"baseline/{name}", make, media))
 

@@ -17,20 +17,37 @@ class SuiteEntry:
     """A built-in suite: where its function and its parameters are, and its tool formats in words.
 
     `extra` is the one without which the suite cannot be loaded; others may need one for some of
-    their tasks. The module of the parameters imports nothing that an extra brings.
+    their tasks. The module of the parameters imports nothing that an extra brings. `scorer` is the
+    function that returns the scorer of a run with some parameters, "" where all runs have the
+    `SCORER` of the suite's module. `fetch` is the function that fetches the suite's data.
+    `baselines` play this suite and not every other one; `baseline_maker` returns one of them by its
+    name. `text_suite` asks by text what this suite asks by sound.
     """
 
     load: str
     parameters: str
-    tool_format_note: str = "native, prompt"
+    tool_format_note: str = "native, prompt, call syntaxes"
     extra: str = ""
+    scorer: str = ""
+    fetch: str = ""
+    baselines: tuple[str, ...] = ()
+    baseline_maker: str = ""
+    text_suite: str = ""
 
+
+# what is read from packages; the hub has the data of the other families
+_MULTINET_PACKAGES: Mapping[str, str] = {
+    "bfcl": "toolmark.official_bfcl.official_data:fetch_wheel",
+    "overcooked": "toolmark.suites.multinet.overcooked.human_games:fetch_package",
+}
 
 SUITES: Mapping[str, SuiteEntry] = {
     "bfcl": SuiteEntry(
         "toolmark.suites.bfcl.bfcl_suite:load",
         "toolmark.suites.bfcl.parameters:BfclParameters",
-        "native, prompt; with category=format_sensitivity those that the parameter formats names",
+        "native, prompt, call syntaxes; with category=format_sensitivity those that formats names",
+        scorer="toolmark.suites.bfcl.bfcl_suite:scorer_of_run",
+        fetch="toolmark.official_bfcl.official_data:fetch_wheel",
     ),
     "funcbench": SuiteEntry(
         "toolmark.suites.funcbench.funcbench_suite:load",
@@ -39,19 +56,20 @@ SUITES: Mapping[str, SuiteEntry] = {
     "m3": SuiteEntry(
         "toolmark.suites.m3.m3_suite:load",
         "toolmark.suites.m3.parameters:M3Parameters",
-        "executor; with agent=loop native and prompt",
+        "executor; with agent=loop native, prompt, call syntaxes",
         extra="m3",
     ),
     "m3-local": SuiteEntry(
         "toolmark.suites.m3.local.m3_local_suite:load",
         "toolmark.suites.m3.parameters:M3LocalParameters",
-        "native, prompt; with agent=executor its own",
+        "native, prompt, call syntaxes; with agent=executor its own",
         extra="m3",
     ),
     "mfcl-speech": SuiteEntry(
         "toolmark.suites.mfcl_speech.speech_suite:load",
         "toolmark.suites.mfcl_speech.parameters:SpeechParameters",
         extra="speech",
+        text_suite="mfcl-transcripts",
     ),
     "mfcl-transcripts": SuiteEntry(
         "toolmark.suites.mfcl_speech.transcripts_suite:load",
@@ -68,6 +86,11 @@ SUITES: Mapping[str, SuiteEntry] = {
             f"toolmark.suites.multinet.multinet_suites:{family}",
             f"toolmark.suites.multinet.parameters:{family.capitalize()}Parameters",
             "native; how answers are given: -T form",
+            fetch=_MULTINET_PACKAGES.get(
+                family, f"toolmark.suites.multinet.published.hub_download:{family}"
+            ),
+            baselines=multinet_families.BASELINES_BY_FAMILY[family],
+            baseline_maker="toolmark.suites.multinet.baseline_players:BaselineModel",
         )
         for family in FAMILIES
     },

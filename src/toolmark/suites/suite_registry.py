@@ -1,32 +1,37 @@
 """Find suites by name: one package per published work, with data, environment and scorer.
 
-A suite's module has `load(parameters) -> Suite` and `SCORER`, which judges a stored run. Its
-parameters are a class of their own (`runs.suite_parameters`), in a module that needs no extra.
-Third-party suites are named `module:attribute` or `FILE.py:NAME`: the attribute is a function that
-returns a Suite, next to such a `SCORER`. It takes the parameters as such a record, or as keywords.
+A built-in suite's module has `load(parameters) -> Suite` and `SCORER`, which judges a stored run.
+Its parameters are a class of their own (`runs.suite_parameters`), in a module that needs no extra.
+The user's suites are files of rows, and functions that return a Suite: `module:attribute` or
+`FILE.py:NAME`. Other installed packages add suites by their entry points, under a name each; they
+are imported when the user gives the name.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from toolmark.core import user_modules
+from toolmark.authoring import row_file_names
+from toolmark.authoring.rows_parameters import RowsParameters
+from toolmark.core import entry_points, user_modules
+from toolmark.core.entry_points import EntryPoint, Group
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Chart, Table
+from toolmark.formats.call_syntaxes import askable_syntaxes
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite_parameters import ParameterField, SuiteParameters
-from toolmark.suites.multinet import multinet_families
 from toolmark.suites.suite_names import LIBRARY_BY_EXTRA
 from toolmark.suites.suite_names import SUITES as SUITES
 
 if TYPE_CHECKING:
+    from toolmark.authoring.suite_functions import SuiteFunction
     from toolmark.runs.suite import Scorer, Suite
 
 
+GROUP: Group = "suites"
 # what shows several runs of a suite side by side; a run folder gives only the name, so nothing else
 # is imported because of what a folder says
 OVERVIEWS = {
@@ -46,22 +51,34 @@ def load_suite(name: str, **parameters: Any) -> Suite:
 
     Raises UsageError for an unknown suite or parameter, and for values out of bounds.
     """
-    from toolmark.runs.suite import Suite
+    if row_file_names.is_row_file(name):
+        from toolmark.authoring import rows_suite
 
-    kind = parameters_of(name)
-    values = suite_parameters.read_parameters(kind, parameters, suite=name)
-    make = _suite_factory(name)
-    result: Any  # a third-party function: it may return anything
-    if _takes_record(make):
-        result = make(values)
-    else:
-        result = make(**{parameter: getattr(values, parameter) for parameter in parameters})
-    if not isinstance(result, Suite):
-        raise UsageError(f"suite {name!r}: the function returned {type(result).__name__}, no Suite")
-    spec = "" if name in SUITES else user_modules.normalize_spec(name)
-    provenance = replace(result.provenance, named_parameters=tuple(parameters), spec=spec)
-    recorded = result.parameters or suite_parameters.recorded_values(values)
-    return replace(result, provenance=provenance, parameters=recorded)
+        return rows_suite.load_rows_suite(name, parameters)
+    if entry := find_installed_suite(name):
+        return _suite_function(name).load(parameters, entry.value, name=name)
+    spec = "" if name in SUITES else user_modules.normalize_spec(_suite_spec(name))
+    return _suite_function(name).load(parameters, spec, name=name)
+
+
+def installed_suites() -> list[EntryPoint]:
+    """Return the suites of other packages that can be named; none of them is imported.
+
+    A name of a built-in suite is that suite, whatever a package calls its own.
+    """
+    return [each for each in entry_points.list_entry_points(GROUP) if each.name not in SUITES]
+
+
+def find_installed_suite(name: str) -> EntryPoint | None:
+    """Return the entry point that a name refers to, None for any other suite.
+
+    Raises UsageError where several packages have the name.
+    """
+    if name in SUITES or row_file_names.is_row_file(name):
+        return None
+    if user_modules.is_code_spec(name):
+        return None
+    return entry_points.find_entry_point(GROUP, name)
 
 
 def convert_known_parameters(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,49 +94,36 @@ def convert_known_parameters(name: str, values: Mapping[str, Any]) -> dict[str, 
 
 def parameters_of(name: str) -> type[SuiteParameters]:
     """Return the class of a suite's parameters; that of a built-in suite needs no extra."""
-    found: Any
     if name in SUITES:
-        found = user_modules.import_attribute(SUITES[name].parameters)
-        return found  # type: ignore[no-any-return]
-    make = _suite_factory(name)
-    if _takes_record(make):
-        (found,) = (kind for key, kind in get_type_hints(make).items() if key != "return")
-        return found  # type: ignore[no-any-return]
-    return suite_parameters.parameters_of_function(make)
-
-
-def _takes_record(make: Callable[..., Any]) -> bool:
-    """Return whether a suite's function takes its parameters as one record."""
-    expected = [each.name for each in inspect.signature(make).parameters.values()]
-    if len(expected) != 1:
-        return False
-    kind = get_type_hints(make).get(expected[0])
-    return isinstance(kind, type) and issubclass(kind, SuiteParameters)
+        found: type[SuiteParameters] = user_modules.import_attribute(SUITES[name].parameters)
+        return found
+    if row_file_names.is_row_file(name):
+        return RowsParameters
+    return _suite_function(name).parameters
 
 
 def check_baseline(name: str, model: str) -> None:
-    """Raise UsageError for a MultiNet baseline that the suite lacks, before data are read."""
+    """Raise UsageError for a baseline of other suites than this one, before data are read."""
     scheme, _, baseline = model.partition("/")
-    if (
-        scheme != "baseline"
-        or baseline not in multinet_families.FAMILIES_BY_BASELINE
-        or name not in SUITES
-    ):
+    if scheme != "baseline" or name not in SUITES or baseline in SUITES[name].baselines:
         return
-    known = baseline_names(name)
-    if not known:
-        raise UsageError(f"{model} plays MultiNet's suites and nothing else")
-    if baseline not in known:
-        raise UsageError(f"{name} has no baseline {baseline!r}{suggest_names(baseline, known)}")
+    owners = [suite for suite, entry in SUITES.items() if baseline in entry.baselines]
+    if not owners:
+        return
+    if not (known := SUITES[name].baselines):
+        raise UsageError(f"{model} plays {', '.join(owners)} and no other suite")
+    raise UsageError(f"{name} has no baseline {baseline!r}{suggest_names(baseline, known)}")
 
 
 def baseline_names(name: str) -> tuple[str, ...]:
-    """Return the baselines of a MultiNet suite; no other suite has any."""
-    known = {
-        multinet_families.suite_name(family): names
-        for family, names in multinet_families.BASELINES_BY_FAMILY.items()
-    }
-    return known.get(name, ())
+    """Return the baselines that a built-in suite adds to those of every suite."""
+    return SUITES[name].baselines if name in SUITES else ()
+
+
+def text_suite_hint(name: str) -> str:
+    """Return which suite asks by text what this one asks by sound, and what hears; "" if none."""
+    text_suite = SUITES[name].text_suite if name in SUITES else ""
+    return f"{text_suite} asks the same by text, and baseline/listener hears" if text_suite else ""
 
 
 def load_overview(name: str) -> Callable[..., Sequence[Table | Chart]]:
@@ -137,14 +141,26 @@ def load_profile(name: str) -> Callable[..., Sequence[Table | Chart]]:
     return found
 
 
-def load_scorer(name: str) -> Scorer:
-    """Return the scorer of a suite; only for built-in names, or names that the user gave."""
-    from toolmark.runs.suite import Scorer
+def load_scorer(name: str, parameters: Mapping[str, Any] | None = None) -> Scorer:
+    """Return the scorer of a suite; only for built-in names, or names that the user gave.
 
-    module = _suite_spec(name).rpartition(":")[0]
-    found = user_modules.import_attribute(f"{module}:SCORER")
-    if not isinstance(found, Scorer):
-        raise UsageError(f"suite {name!r}: SCORER in {module} is no toolmark Scorer")
+    A user's suite is made with those of these parameters that it has, as a run records them. So is
+    the scorer of a built-in suite where it depends on them.
+    """
+    values = parameters or {}
+    if row_file_names.is_row_file(name):
+        from toolmark.authoring import rows_suite
+
+        return rows_suite.rows_scorer(values)
+    if name not in SUITES:
+        known = parameters_of(name).__struct_fields__
+        chosen = {key: value for key, value in values.items() if key in known}
+        return load_suite(name, **chosen).scorer
+    if SUITES[name].scorer:
+        made: Scorer = user_modules.import_attribute(SUITES[name].scorer)(values)
+        return made
+    module = SUITES[name].load.rpartition(":")[0]
+    found: Scorer = user_modules.import_attribute(f"{module}:SCORER")
     return found
 
 
@@ -166,7 +182,10 @@ def missing_requirement(name: str) -> str:
 
 def tool_format_note(name: str) -> str:
     """Return in which tool formats a built-in suite can be asked, "" for any other suite."""
-    return SUITES[name].tool_format_note if name in SUITES else ""
+    if name not in SUITES:
+        return ""
+    names = ", ".join(syntax.name for syntax in askable_syntaxes())
+    return SUITES[name].tool_format_note.replace("call syntaxes", f"call syntaxes ({names})")
 
 
 def list_parameters(name: str) -> list[ParameterField]:
@@ -174,18 +193,44 @@ def list_parameters(name: str) -> list[ParameterField]:
     return suite_parameters.list_fields(parameters_of(name))
 
 
-def _suite_factory(name: str) -> Callable[..., Suite]:
-    make = user_modules.import_attribute(_suite_spec(name))
-    if not callable(make):
-        raise UsageError(f"suite {name!r}: not a function that returns a Suite")
-    return make  # type: ignore[no-any-return]
+def _suite_function(name: str) -> SuiteFunction[Any]:
+    from toolmark.authoring.suite_functions import adapt_suite_function
+
+    if entry := find_installed_suite(name):
+        found = entry_points.import_entry_point(entry)
+        return entry_points.call_entry_point(entry, adapt_suite_function, found, name)
+    return adapt_suite_function(user_modules.import_attribute(_suite_spec(name)), name)
+
+
+def _only_suite_of_file(name: str) -> str:
+    """Return the one suite that a file of the user defines, as `FILE.py:NAME`.
+
+    Raises UsageError, with the names, for a file with none or several.
+    """
+    from toolmark.authoring.suite_functions import SuiteFunction
+
+    module = user_modules.import_file(Path(name))
+    found = [key for key, value in vars(module).items() if isinstance(value, SuiteFunction)]
+    own = [key for key in found if vars(module)[key].__module__ == module.__name__]
+    if len(own) == 1:
+        return f"{name}:{own[0]}"
+    known = ", ".join(f"{name}:{each}" for each in own or found)
+    which = (
+        f"say which suite of the file: {known}" if known else "it has no function with @tm.suite"
+    )
+    raise UsageError(f"{name}: {which}")
 
 
 def _suite_spec(name: str) -> str:
     if name in SUITES:
         return SUITES[name].load
-    if user_modules.is_module_spec(name) or user_modules.is_file_spec(name):
+    if user_modules.is_code_spec(name):
         return name
-    hint = "your own: FILE.py:NAME or module:NAME"
-    nearest = suggest_names(name, SUITES, listing="toolmark list")
+    if name.endswith(".py") and Path(name).is_file():
+        return _only_suite_of_file(name)
+    if Path(name).is_file():
+        raise UsageError(f"{name}: {row_file_names.describe_endings()}")
+    hint = "your own: rows.jsonl, FILE.py:NAME or module:NAME"
+    known = [*SUITES, *(each.name for each in installed_suites())]
+    nearest = suggest_names(name, known, listing="toolmark list")
     raise UsageError(f"no suite {name!r}{nearest}; {hint}")

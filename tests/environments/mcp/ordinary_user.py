@@ -45,9 +45,9 @@ async def main() -> None:
     argv = ("/usr/bin/python3", "-c", _CODE)
     async with sandbox.open_sandboxed(argv, {"PATH": sandbox.SANDBOX_PATH}, box, stdout=pipe) as (
         process,
-        held,
+        collected,
     ):
-        assert held is not None and process.stdout is not None
+        assert collected is not None and process.stdout is not None
         line = await asyncio.wait_for(process.stdout.readline(), 60)
     await process.wait()
     sys.stdout.write(line.decode())

@@ -253,9 +253,9 @@ def test_a_tool_tells_neither_keys_nor_real_places(
     monkeypatch.setenv("THE_KEY", "sk-very-private-1234")
 
     async def scene(environment: McpEnvironment) -> None:
-        told = (await environment.tools())[0]
-        assert told.description == "Works in /workspace with [removed]"
-        assert told.parameters["properties"]["text"] == {"default": "/workspace/[removed]"}
+        reported = (await environment.tools())[0]
+        assert reported.description == "Works in /workspace with [removed]"
+        assert reported.parameters["properties"]["text"] == {"default": "/workspace/[removed]"}
 
     play({"a": fault("--telling", needs=["THE_KEY"])}, tmp_path, scene)
 

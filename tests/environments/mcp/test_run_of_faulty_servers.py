@@ -122,16 +122,16 @@ def test_a_run_over_failing_servers_ends_and_says_what_happened(tmp_path: Path) 
     }
     assert done[0] == 0 and seen[0] == lacking == tm.open_run(found.path).info.missing_parts
     notes = tm.open_run(found.path).info.notes
-    for name, told in (
+    for name, reported in (
         ("refuses", "no licence found"),
         ("dies", "exited with code 9"),
         ("frail", "started again once"),
         ("odd", "'no_schema' is left out"),
         ("odd", "'odd/echo' is listed twice"),
     ):
-        assert told in str(notes[name])
+        assert reported in str(notes[name])
     assert not notes.keys() & {"good", "shared", "errs", "lacks", "absent"}
     page = read_page(tm.write_report(found))
-    for told in ("NO_SUCH_KEY", "no_schema", "started again once"):
-        assert told in page.root.text
+    for reported in ("NO_SUCH_KEY", "no_schema", "started again once"):
+        assert reported in page.root.text
     assert "odd/list_schema()" in json.dumps(page.blocks)

@@ -156,7 +156,7 @@ import time; time.sleep(60)
 """
 
 
-async def beside(
+async def adjacent(
     code: str, check: Callable[[McpEnvironment], Awaitable[None]], folder: Path
 ) -> str:
     """Run code in one episode; return why it ended. Another one of the run goes on."""
@@ -201,7 +201,7 @@ async def _nothing(other: McpEnvironment) -> None:
 def test_what_uses_too_much_ends_its_episode_and_nothing_else(
     code: str, why: str, tmp_path: Path
 ) -> None:
-    assert f"it used more than {why}" in asyncio.run(beside(code, _nothing, tmp_path))
+    assert f"it used more than {why}" in asyncio.run(adjacent(code, _nothing, tmp_path))
 
 
 @needs_sandbox
@@ -345,9 +345,9 @@ def test_an_ordinary_user_is_contained_too(tmp_path: Path) -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["forked"] <= 64 and told["uid"] == 65534
-    assert not told["read"] and not told["network"]
+    reported = json.loads(done.stdout.splitlines()[-1])
+    assert reported["forked"] <= 64 and reported["uid"] == 65534
+    assert not reported["read"] and not reported["network"]
 
 
 def test_a_failed_server_says_what_it_was_not_let(tmp_path: Path) -> None:
@@ -394,14 +394,14 @@ def test_a_silent_failure_of_a_tool_is_recognised_by_what_it_was_asked(tmp_path:
     answers.write_text("x")
     entry = {"own": {"command": sys.executable, "args": [str(script)]}}
 
-    def told(path: Path) -> dict[str, tuple[str, ...]]:
+    def reported(path: Path) -> dict[str, tuple[str, ...]]:
         async def scene(environment: McpEnvironment) -> None:
             assert (await ask(environment, "own/read", path=str(path))).is_error
 
         with sandbox.hide_paths(answers):
             return play(entry, tmp_path, scene).incident_notes()
 
-    (note,) = told(wanted)["own"]
+    (note,) = reported(wanted)["own"]
     assert f'add to mcpServers.own: "paths": ["{wanted}"] (the model chose this path' in note
-    assert told(answers) == {}
-    assert told(tmp_path / "absent.txt") == {}
+    assert reported(answers) == {}
+    assert reported(tmp_path / "absent.txt") == {}

@@ -146,16 +146,16 @@ def test_a_run_is_refused_in_one_line_where_there_is_no_sandbox(
     try:
         with pytest.raises(UsageError) as refused:
             tm.run(suite, "control/oracle", log_dir=tmp_path / "logs")
-        told = str(refused.value)
-        assert "apt-get install bubblewrap" in told and "--sandbox off" in told
-        assert "\n" not in told and not (tmp_path / "logs").exists()
+        reported = str(refused.value)
+        assert "apt-get install bubblewrap" in reported and "--sandbox off" in reported
+        assert "\n" not in reported and not (tmp_path / "logs").exists()
         for command in (
             ["run", "m3", "-m", "control/oracle", *words],
             ["run", "m3", "-m", "control/oracle", "--dry-run", *words],
             ["doctor", "--servers", str(tmp_path / "mcp.json")],
         ):
             done = CliRunner().invoke(app, command)
-            assert isinstance(done.exception, UsageError) and str(done.exception) == told
+            assert isinstance(done.exception, UsageError) and str(done.exception) == reported
         monkeypatch.undo()
         off = ["run", "m3", "-m", "control/oracle", *words, "--sandbox", "off", "--ids", "first"]
         done = CliRunner().invoke(app, off)
@@ -206,12 +206,12 @@ def test_only_a_whole_canary_counts() -> None:
 
     guarded = EpisodeModel(adapt_function(model), TimeLimit(None), canary.RequestGuard())
     assert asyncio.run(guarded(asked(changed))).text == "answered"
-    told = Call(name="f", arguments=json.dumps({"text": mark}))
+    reported = Call(name="f", arguments=json.dumps({"text": mark}))
     odd = Tool(name="f", description=mark, parameters={"default": 10**30})
     listed = [Tool(name="f", description=mark), Tool(name="f", parameters={"title": mark}), odd]
     offered = [msgspec.structs.replace(asked("plain"), tools=(tool,)) for tool in listed]
     called = asked("", calls=(Call(name=mark, arguments=""),))
-    for request in (asked(mark), asked("", calls=(told,)), called, *offered):
+    for request in (asked(mark), asked("", calls=(reported,)), called, *offered):
         with pytest.raises(SandboxError, match="answer key leaked"):
             asyncio.run(guarded(request))
 
@@ -380,8 +380,10 @@ def test_a_package_that_is_not_installed_names_the_line_to_add(
 ) -> None:
     (tmp_path / "npx").touch(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    told = server_launch.describe_missing(parsed({"command": "npx", "args": ["-y", "@x/server"]}))
-    assert "`npx -y @x/server --help` once" in told and '"network": true' in told
+    reported = server_launch.describe_missing(
+        parsed({"command": "npx", "args": ["-y", "@x/server"]})
+    )
+    assert "`npx -y @x/server --help` once" in reported and '"network": true' in reported
 
 
 # --- limits -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.environments.mcp.mcp_episodes import ask, site, task
-from tests.environments.mcp.test_sandbox_escapes import FORKS, beside, needs_sandbox, shell
+from tests.environments.mcp.test_sandbox_escapes import FORKS, adjacent, needs_sandbox, shell
 
 from toolmark.core.errors import UsageError
 from toolmark.environments.mcp import process_counts, resource_usage, sandbox, sandbox_limits
@@ -99,7 +99,7 @@ def without_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["unlinked", "mapped", "deep", "tmp", "shm", "shared", "brief"],
 )
 def test_what_is_hidden_is_measured(groups: str, code: str, why: str, tmp_path: Path) -> None:
-    assert f"it used more than {why}" in asyncio.run(beside(code, nothing, tmp_path))
+    assert f"it used more than {why}" in asyncio.run(adjacent(code, nothing, tmp_path))
     assert not list(tmp_path.glob("toolmark-*"))
 
 
@@ -109,7 +109,7 @@ def test_pages_that_processes_share_count_once(
 ) -> None:
     without_groups(monkeypatch)
     code = FORKED.replace("time.sleep(60)", "time.sleep(1)")
-    assert asyncio.run(beside(code, nothing, tmp_path)) == ""
+    assert asyncio.run(adjacent(code, nothing, tmp_path)) == ""
 
 
 @needs_sandbox
@@ -175,9 +175,9 @@ def test_root_of_a_user_namespace_may_be_another_user() -> None:
 
 @pytest.mark.parametrize("how", ["plain", "deep", "closed", "linked", "taken"])
 def test_a_folder_is_removed_whatever_is_in_it(how: str, tmp_path: Path) -> None:
-    folder, beside = tmp_path / "w", tmp_path / "kept"
-    beside.mkdir()
-    (beside / "a").touch()
+    folder, adjacent = tmp_path / "w", tmp_path / "kept"
+    adjacent.mkdir()
+    (adjacent / "a").touch()
     (folder / "x" / "y").mkdir(parents=True)
     (folder / "x" / "y" / "a").write_text("a")
     if how == "deep":
@@ -193,7 +193,7 @@ def test_a_folder_is_removed_whatever_is_in_it(how: str, tmp_path: Path) -> None
         (folder / "x").chmod(0o500)
         folder.chmod(0)
     elif how == "linked":
-        (folder / "x" / "link").symlink_to(beside)
+        (folder / "x" / "link").symlink_to(adjacent)
         (folder / "out").symlink_to("../kept")
         os.mkfifo(folder / "pipe")
     elif how == "taken":
@@ -201,7 +201,7 @@ def test_a_folder_is_removed_whatever_is_in_it(how: str, tmp_path: Path) -> None
             (folder / f"{n}" / f"{n + 1}" / "0").mkdir(parents=True)
     resource_usage.remove_folder(folder)
     assert not folder.exists()
-    assert (beside / "a").exists()
+    assert (adjacent / "a").exists()
 
 
 def test_a_folder_that_cannot_be_looked_into_is_one_file_too_many(tmp_path: Path) -> None:

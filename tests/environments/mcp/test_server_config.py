@@ -191,7 +191,7 @@ def test_keys_are_blanked_and_not_shown() -> None:
     )
     environ = {"NEEDED": "needed-9876", "MY_SECRET": "shh-5555", "HOME": "/home/me", "PATH": ""}
     filled = prepare_launch(server, Path("/w"), environ | {"PATH": os.environ["PATH"]})
-    said = filled.redact(f"{KEY} needed-9876 shh-5555 production /home/me")
+    said = filled.redact_secrets(f"{KEY} needed-9876 shh-5555 production /home/me")
     assert said == f"{REDACTED} {REDACTED} {REDACTED} production /home/me"
     for shown in (repr(server), repr(filled)):
         assert not any(secret in shown for secret in (KEY, "needed-9876", "shh-5555"))
@@ -237,7 +237,7 @@ ENVIRON = {"WIKI": WIKI, "DBPW": PASSWORD, "PATH": os.environ["PATH"], "HOME": "
 def test_a_key_is_hidden_wherever_it_stands(entry: dict[str, Any], secret: str) -> None:
     server = one(entry)
     for known in (
-        prepare_launch(server, Path("/w"), ENVIRON).redact,
+        prepare_launch(server, Path("/w"), ENVIRON).redact_secrets,
         cleaned(server_secrets(server, ENVIRON)),
     ):
         assert known(f"it is {secret}, I say") == f"it is {REDACTED}, I say"
@@ -246,7 +246,7 @@ def test_a_key_is_hidden_wherever_it_stands(entry: dict[str, Any], secret: str) 
 
 
 def cleaned(texts: tuple[str, ...]) -> Callable[[str], str]:
-    return ServerLaunch((), {}, "", "", {}, texts).redact
+    return ServerLaunch((), {}, "", "", {}, texts).redact_secrets
 
 
 def test_what_is_no_key_is_shown() -> None:
@@ -274,7 +274,7 @@ def test_what_is_no_key_is_shown() -> None:
 def test_a_key_is_hidden_as_json_and_addresses_write_it() -> None:
     key = 'k"ey/ö-77'
     server = one({"command": sys.executable, "env": {"A_KEY": key}})
-    clean = prepare_launch(server, Path("/w"), ENVIRON).redact
+    clean = prepare_launch(server, Path("/w"), ENVIRON).redact_secrets
     for said in (key, json.dumps(key)[1:-1], quote(key, safe="")):
         assert clean(f"<{said}>") == f"<{REDACTED}>"
 
@@ -293,7 +293,7 @@ def test_any_configuration_has_its_secrets_found(name: str, value: str) -> None:
 
 def test_a_longer_key_is_not_half_blanked_by_a_shorter_one() -> None:
     filled = ServerLaunch((), {}, "", "", {}, ("abcd-efgh", "abcd"))
-    assert filled.redact("abcd-efgh abcd") == f"{REDACTED} {REDACTED}"
+    assert filled.redact_secrets("abcd-efgh abcd") == f"{REDACTED} {REDACTED}"
 
 
 def test_a_server_survives_the_disk() -> None:

@@ -86,8 +86,8 @@ def test_servers_that_lack_the_same_are_reported_together(tmp_path: Path) -> Non
             with pytest.raises(ToolEnvironmentError) as raised:
                 async with servers.open_environment(task(*entries), {}):
                     pass
-        told = "not set in the environment: NO_SUCH_KEY (3: one, two, three)"
-        assert str(raised.value).endswith(told)
+        reported = "not set in the environment: NO_SUCH_KEY (3: one, two, three)"
+        assert str(raised.value).endswith(reported)
 
     asyncio.run(scene())
 
@@ -258,7 +258,7 @@ def test_an_answer_of_fifty_megabytes_is_an_error_that_says_so(tmp_path: Path) -
         for tail in (False, True):  # whichever end of the line names the call
             found = await ask(environment, "a/big", size=50_000_000, tail=tail)
             assert found.is_error and re.search(
-                r"50,000,\d+ bytes; the limit is 16,777,216", found.text
+                r"50\s000\s\d+ bytes; the limit is 16\s777\s216", found.text
             )
         assert len((await ask(environment, "a/big", size=1_000_000)).text) == 1_000_000
 

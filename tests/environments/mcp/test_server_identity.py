@@ -1,4 +1,4 @@
-"""What answers has an identity: another one makes another run, and a key is no part of it."""
+"""What answers has an identity: another one makes another run, and a key is not part of it."""
 
 from __future__ import annotations
 

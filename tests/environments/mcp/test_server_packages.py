@@ -162,14 +162,14 @@ def test_every_environment_is_announced_as_it_is_made(
     (tmp_path / "foul.txt").write_text(f"tiny==1 --hash=sha256:{'0' * 64}\n")
     foul = replace(pin, name="foul", lock=tmp_path / "foul.txt")
     monkeypatch.setattr(server_packages, "_own_environments", lambda: {"tiny": pin, "foul": foul})
-    told: list[str] = []
+    reported: list[str] = []
     assert not server_packages.is_installed(pin)
-    failed = server_packages.install_environments(["tiny", "foul"], tell=told.append)
+    failed = server_packages.install_environments(["tiny", "foul"], tell=reported.append)
     assert list(failed) == ["foul"]
     assert server_packages.is_installed(pin) and not server_packages.is_installed(foul)
-    counted, names = zip(*(line.partition(":")[0].split() for line in told), strict=True)
+    counted, names = zip(*(line.partition(":")[0].split() for line in reported), strict=True)
     assert counted == ("1/2", "2/2") and set(names) == {"tiny", "foul"}
-    assert any(re.fullmatch(r"./2 tiny: installed in [\d.]+\ss", line) for line in told)
+    assert any(re.fullmatch(r"./2 tiny: installed in [\d.]+\ss", line) for line in reported)
 
 
 def test_another_lock_is_another_environment(pin: server_packages.PinnedEnvironment) -> None:
@@ -197,7 +197,9 @@ def test_what_the_system_lacks_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_what_is_not_installed_says_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path))
-    with pytest.raises(DataError, match="time: not installed yet; run `toolmark fetch m3-servers`"):
+    with pytest.raises(
+        DataError, match="time: not installed yet; run `toolmark fetch mcp-servers`"
+    ):
         server_packages.server_command("time")
 
 

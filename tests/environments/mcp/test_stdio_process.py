@@ -110,7 +110,7 @@ def test_little_is_buffered_of_what_a_server_asks() -> None:
         pipe = ServerPipe(process)  # type: ignore[arg-type]
         taken = [pipe._messages(line(n)) for n in range(1000)]
         assert [len(each) for each in taken] == [1] * 16 + [0] * 984
-        sending = asyncio.create_task(pipe._send())
+        sending = asyncio.create_task(pipe._send_messages())
         for n in (3, 4):
             said = JSONRPCResponse(jsonrpc="2.0", id=n, result={})
             await pipe.write.send(SessionMessage(said))

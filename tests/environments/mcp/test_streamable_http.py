@@ -48,9 +48,9 @@ async def serving(port: int, *flags: str) -> AsyncIterator[subprocess.Popen[byte
 
 
 def free() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return int(held.getsockname()[1])
+    with socket.socket() as collected:
+        collected.bind(("127.0.0.1", 0))
+        return int(collected.getsockname()[1])
 
 
 def play(
@@ -105,8 +105,8 @@ def test_a_server_that_is_started_anew_is_greeted_anew(tmp_path: Path) -> None:
             async with serving(port), servers.open_environment(task(), {}) as world:
                 await ask(world, "h/put", key="a", value=1)
             async with serving(port), servers.open_environment(task(), {}) as world:
-                held = await ask(world, "h/put", key="b", value=2)
-                assert held.structured == {"b": 2}
+                collected = await ask(world, "h/put", key="b", value=2)
+                assert collected.structured == {"b": 2}
 
     asyncio.run(scene())
 

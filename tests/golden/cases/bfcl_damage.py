@@ -35,6 +35,7 @@ from toolmark.core.records import (
 )
 from toolmark.formats.render.call_text import render_calls
 from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_data, prompt_formats
+from toolmark.scoring.episode import Episode
 from toolmark.studio.bfcl_interchange import handler_replies, official_handlers
 from toolmark.studio.bfcl_interchange.result_rows import ResultRow, RowReader
 from toolmark.suites.bfcl import agentic_tasks
@@ -115,27 +116,30 @@ def _lines() -> Iterator[tuple[str, Line]]:
 def _several(where: str, task: Task, draw: Any, n: int) -> Iterator[tuple[str, Line]]:
     for repeat in range(n):
         damage, asked, played = draw(task, seeds.make_rng(SEED, task.id, repeat, f"golden {where}"))
-        yield where, (f"{asked.id}#{repeat}", _line(damage, played, score_episode(asked, played)))
+        yield (
+            where,
+            (f"{asked.id}#{repeat}", _line(damage, played, score_episode(Episode(asked, played)))),
+        )
 
 
 # --- what a line says -------------------------------------------------------------------
 
 
 def _line(damage: str, played: Trajectory, verdicts: Mapping[str, Verdict]) -> str:
-    told = {rule: _told(verdict) for rule, verdict in verdicts.items()}
-    if len(set(told.values())) == 1:
-        told = {"+".join(told): next(iter(told.values()))}
+    reported = {rule: _reported(verdict) for rule, verdict in verdicts.items()}
+    if len(set(reported.values())) == 1:
+        reported = {"+".join(reported): next(iter(reported.values()))}
     why = [
         [rule, verdict.parts, [worded(label.evidence) for label in verdict.labels]]
         for rule, verdict in verdicts.items()
     ]
     said = [[step.turn, step.reply, step.calls, step.fault] for step in played.steps]
-    verdict = "; ".join(f"{rule}: {each}" for rule, each in told.items())
+    verdict = "; ".join(f"{rule}: {each}" for rule, each in reported.items())
     reply = _digest([played.tool_format, played.ending, said])
     return f"{damage} {reply} | {verdict} | {_digest(why)}"
 
 
-def _told(verdict: Verdict) -> str:
+def _reported(verdict: Verdict) -> str:
     return " ".join([verdict.outcome, f"{verdict.value:g}", *map(_label, verdict.labels)])
 
 
@@ -286,8 +290,8 @@ def _agentic(task: Task, rng: Random) -> Drawn:
     played = test_agentic.played(task, seeds.draw_below(rng, 1000))
     ending = seeds.draw_one(rng, ENDINGS)
     state = {"core": {"a": seeds.draw_one(rng, task.data["truth"])}, "n": [1]}
-    kept = seeds.draw_one(rng, (None, {}, state))
-    return played.tool_format, task, msgspec.structs.replace(played, ending=ending, state=kept)
+    saved = seeds.draw_one(rng, (None, {}, state))
+    return played.tool_format, task, msgspec.structs.replace(played, ending=ending, state=saved)
 
 
 # --- as official result files hold replies ----------------------------------------------
@@ -304,5 +308,5 @@ def _imported(tasks: list[Task]) -> Iterator[tuple[str, Line]]:
             played = reader.read_trajectory(task, row)
             yield (
                 "imported",
-                (f"{task.id}#{number}", _line("row", played, score_episode(task, played))),
+                (f"{task.id}#{number}", _line("row", played, score_episode(Episode(task, played)))),
             )

@@ -323,7 +323,7 @@ def _xml() -> Iterator[tuple[str, Any]]:
             "nan",
             "x",
         ):
-            yield f"cast {label} {piece!r}", _cast(piece, label)
+            yield f"cast {label} {piece!r}", _performers(piece, label)
     for said in XML:
         for name, read in (
             ("verbose", bfcl_xml_calls.parse_verbose),
@@ -352,7 +352,7 @@ XML = (
 )  # fmt: skip
 
 
-def _cast(piece: str, label: str) -> str:
+def _performers(piece: str, label: str) -> str:
     try:
         return repr(bfcl_xml_calls.convert_value(piece, label))
     except (ValueError, SyntaxError, TypeError) as error:
@@ -422,8 +422,8 @@ def _replies(
         for said in dict.fromkeys(texts):
             one = each.parse_reply(Reply(text=json_codec.escape_surrogates(said)), ())
             other = official[name].parse_reply(Reply(text=json_codec.escape_surrogates(said)), ())
-            told = [_reading(one)] if one == other else [_reading(one), _reading(other)]
-            yield f"{name} {plain(said)}", told
+            reported = [_reading(one)] if one == other else [_reading(one), _reading(other)]
+            yield f"{name} {plain(said)}", reported
 
 
 def _reading(found: Any) -> Any:

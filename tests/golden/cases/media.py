@@ -84,12 +84,14 @@ def _known(name: str, fresh: dict[str, Any]) -> dict[str, Any]:
     if stored is None or stored["engines"] == fresh["engines"]:
         return fresh
     wide = {pattern: each * WIDER for pattern, each in stored["$tolerance"].items()}
-    held = {**stored, "$tolerance": wide}
-    found = differences.compare("media", name, held, files.loads(files.dumps(files.plain(fresh))))
-    kept = [each for each in found if each.place[0] not in ("engines", "$tolerance")]
+    collected = {**stored, "$tolerance": wide}
+    found = differences.compare(
+        "media", name, collected, files.loads(files.dumps(files.plain(fresh)))
+    )
+    saved = [each for each in found if each.place[0] not in ("engines", "$tolerance")]
     print(f"media/{name}: recorded with {stored['engines']}, compared with {fresh['engines']} "
           f"at {WIDER:g} times the tolerance", file=sys.stderr)  # fmt: skip
-    for each in kept:
+    for each in saved:
         paths.put(stored, each.place, each.new)
     return dict(stored)
 
@@ -162,7 +164,7 @@ def _acoustics(folder: Path) -> dict[str, Any]:
             "drawn": [f"{stage.name}@{stage.severity}" for stage in drawn.stages],
             "values": [plain(stage.values) for stage in drawn.stages],
             "places": [plain(stage.places) for stage in drawn.stages],
-            "timeline": [plain(told) for told in heard.timeline],
+            "timeline": [plain(reported) for reported in heard.timeline],
             "span_s": plain(heard.span_s),
             "family": acoustic_conditions.condition_family(condition),
             **_features(heard.clip),

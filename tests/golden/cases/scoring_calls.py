@@ -368,13 +368,15 @@ CATEGORIES = ("simple_python", "multiple", "parallel", "live_parallel_multiple")
 def _fault(fault: call_matching.MatchFault | None) -> Any:
     if fault is None:
         return "matches"
-    told = [fault.error_type, fault.call_index, fault.tool, fault.parameter]
-    told += [
+    reported = [fault.error_type, fault.call_index, fault.tool, fault.parameter]
+    reported += [
         shortened(repr(fault.value)),
         shortened(repr(fault.accepted_values)),
         fault.expected_call,
     ]
-    return [*told, [_fault(near) for near in fault.candidates]] if fault.candidates else told
+    return (
+        [*reported, [_fault(near) for near in fault.candidates]] if fault.candidates else reported
+    )
 
 
 def _checked(ask: Callable[..., call_matching.MatchFault | None], *given: Any) -> Any:
@@ -422,7 +424,7 @@ def _drawn() -> Iterator[tuple[str, Any]]:
         truth = [_wanted(rng, scalars) for _ in range(n)]
         made = [_given(rng, each, scalars) for each in truth]
         if seeds.draw_below(rng, 3):
-            seeds.shuffle(rng, made)
+            seeds.shuffle_items(rng, made)
         if seeds.draw_below(rng, 8) == 0:
             made = made[:-1]
         category = "parallel_multiple" if n > 1 else "multiple"

@@ -273,22 +273,22 @@ def _assign() -> dict[str, Any]:
         cells = call_assignment.candidate_cells(names[0], names[1], table, barred)
         steps = call_assignment.CallSteps(places[0], places[1], len(truth), len(made))
         dislike = np.array([seeds.draw_below(rng, 5) for _ in cells.similarity], dtype=np.float64)
-        told = {
+        reported = {
             "cells": plain(cells),
             "plain": plain(call_assignment.reference_assignment(cells, 0.6)),
         }
         if len(cells.similarity):
-            told["tied"] = plain(call_assignment.tie_breaking_assignment(cells, 0.6, dislike))
-            told["tied, wide"] = plain(
+            reported["tied"] = plain(call_assignment.tie_breaking_assignment(cells, 0.6, dislike))
+            reported["tied, wide"] = plain(
                 call_assignment.tie_breaking_assignment(cells, 0.6, dislike * 2.0**48)
             )
-            told["taken"] = plain(
+            reported["taken"] = plain(
                 call_assignment.build_matches(
                     cells, call_assignment.reference_assignment(cells, 0.6), steps
                 )
             )
-            told["structured"] = plain(call_assignment.structural_assignment(cells, 0.6, steps))
-        found[f"{number} {''.join(names[0])} {''.join(names[1])} {barred}"] = told
+            reported["structured"] = plain(call_assignment.structural_assignment(cells, 0.6, steps))
+        found[f"{number} {''.join(names[0])} {''.join(names[1])} {barred}"] = reported
     return found
 
 
@@ -391,10 +391,10 @@ def _spread() -> dict[str, Any]:
     for name, values in _rows().items():
         errors = np.array(values)
         base = np.arange(1.0, len(values) + 1)
-        told: dict[str, Any] = {}
+        reported: dict[str, Any] = {}
         for rule in READINGS:
-            told[f"outliers {rule}"] = plain(error_statistics.error_quantiles(errors, rule))
-            told[f"outliers {rule}, base"] = plain(
+            reported[f"outliers {rule}"] = plain(error_statistics.error_quantiles(errors, rule))
+            reported[f"outliers {rule}, base"] = plain(
                 error_statistics.error_quantiles(errors, rule, base)
             )
         whole, parts = error_statistics.Moments(), error_statistics.Moments()
@@ -402,14 +402,14 @@ def _spread() -> dict[str, Any]:
         for start in range(0, len(errors), 3):
             parts.feed(errors[start : start + 3])
         for kind, each in (("moments", whole), ("moments in parts", parts)):
-            told[kind] = plain(
+            reported[kind] = plain(
                 [each.n, each.total, each.low, each.high, each.mean, each.std, each.normalised]
             )
-        shelf = error_statistics.NumberBuffer()
-        shelf.feed(values[:2])
-        shelf.feed(errors[2:])
-        told["shelf"] = [len(shelf), plain(shelf.view()[:5])]
-        found[name] = told
+        rack = error_statistics.NumberBuffer()
+        rack.feed(values[:2])
+        rack.feed(errors[2:])
+        reported["shelf"] = [len(rack), plain(rack.view()[:5])]
+        found[name] = reported
     return found
 
 
@@ -493,10 +493,10 @@ def _brier() -> Iterator[tuple[str, Any]]:
     rules: tuple[brier_errors.ValidityRule, ...] = get_args(brier_errors.ValidityRule)
     for rule in rules:
         for each in DISTRIBUTIONS:
-            held = brier_errors.parse_distribution(each, 3, rule)
+            collected = brier_errors.parse_distribution(each, 3, rule)
             yield (
                 f"{each!r} | {rule}",
-                plain([held, [brier_errors.score_row(t, held) for t in range(3)]]),
+                plain([collected, [brier_errors.score_row(t, collected) for t in range(3)]]),
             )
         truth = [at % 3 for at in range(len(DISTRIBUTIONS))]
         yield f"rows | {rule}", plain(brier_errors.score_rows(truth, list(DISTRIBUTIONS), 3, rule))

@@ -22,7 +22,7 @@ from tests.runs import mini
 from tests.servers import fake
 
 import toolmark as tm
-from toolmark.core.environment import EnvironmentFactory
+from toolmark.core.environment import EnvironmentFactory, SimulatedUser
 from toolmark.core.errors import (
     DataError,
     RateLimited,
@@ -43,7 +43,6 @@ from toolmark.core.records import (
     Step,
     Task,
     Text,
-    Trajectory,
     Usage,
     Verdict,
 )
@@ -52,6 +51,7 @@ from toolmark.runs import circuit_breaker
 from toolmark.runs.run_store import Run
 from toolmark.runs.run_usage import RunUsage, summary_fields
 from toolmark.runs.runner import Progress
+from toolmark.scoring.episode import Episode
 
 TROUBLES: dict[str, ToolmarkError] = {
     "timeout": Timeout("slow"),
@@ -150,13 +150,13 @@ def record(folder: Path) -> dict[str, Json]:
     note("time-limit", mini.Adder(wait_s=5), n=2, time_limit_s=0.05)
     with patch.object(circuit_breaker, "MAX_CONSECUTIVE_FAILURES", 3):  # each costs its time limit
         note("time-limit-breaker", mini.Adder(wait_s=5), n=5, time_limit_s=0.5)
-    told = replace(
+    reported = replace(
         mini.SCORER,
         presentation=replace(
-            mini.SCORER.presentation, caution=lambda columns: "these sums are made up"
+            mini.SCORER.presentation, caution=lambda columns, run: "these sums are made up"
         ),
     )
-    for name, suite in (("", mini.load(n=2)), ("told", replace(mini.load(n=2), scorer=told))):
+    for name, suite in (("", mini.load(n=2)), ("told", replace(mini.load(n=2), scorer=reported))):
         for sandbox in ("off", "required"):
             loose = replace(
                 suite, environment=replace(suite.environment, starts_processes=sandbox == "off")
@@ -209,7 +209,7 @@ def _verdicts(folder: Path) -> dict[str, Json]:
     made: dict[str, Json] = {}
     for name, verdict in odd.items():
 
-        def score(task: Task, trajectory: Trajectory, verdict: Any = verdict) -> Any:
+        def score(episode: Episode, verdict: Any = verdict) -> Any:
             return {"exact": verdict} if verdict else {"other": mini.WRONG}
 
         suite = replace(mini.load(n=3), scorer=replace(mini.SCORER, score=score))
@@ -251,8 +251,8 @@ def _continued(folder: Path) -> dict[str, Json]:
         act = asked(place, model, n=6, repeats=2, max_retries=0, **more)
         made[f"continued-{name}"] = outcome(place, act) | {"asked": [*map(list, model.asked)]}
     found = next(x for x in scripted.stored(place) if x.info.plan.sampling == Sampling())
-    mended = replace(mini.SCORER, score=lambda task, t: {"exact": mini.WRONG})
-    made["continued-rescored"] = outcome(place, lambda: tm.rescore(found, mended))
+    amended = replace(mini.SCORER, score=lambda _: {"exact": mini.WRONG})
+    made["continued-rescored"] = outcome(place, lambda: tm.rescore(found, amended))
     made["continued-rescored-by-nobody"] = outcome(place, lambda: tm.rescore(found), runs=False)
     return made
 
@@ -295,7 +295,7 @@ class _Asking(mini.Adder):
         return Reply(text=str(item + 1), usage=used)
 
 
-class _Speaker:
+class _Speaker(SimulatedUser):
     """Answers one question, for tokens; the third sum's is not reached, the fourth's is silent."""
 
     async def answer(

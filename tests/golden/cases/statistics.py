@@ -33,15 +33,15 @@ def record(folder: Path) -> dict[str, Any]:
     shapes = {
         name: list(make(seeds.make_rng(15, name, 0, "shape"))) for name, make in SHAPES.items()
     }
-    held = {name: gather_columns(scores, "strict") for name, scores in shapes.items()}
+    collected = {name: gather_columns(scores, "strict") for name, scores in shapes.items()}
     found = {
         "figures": _figures(),
         "wilson": _wilson(),
         "ratio": _ratio(),
         "bootstrap": _bootstrap(),
         "columns": {name: _columns(name, scores) for name, scores in shapes.items()},
-        "summary": {name: _summary(each) for name, each in held.items()},
-        "paired": dict(_paired(held)),
+        "summary": {name: _summary(each) for name, each in collected.items()},
+        "paired": dict(_paired(collected)),
         "tests": _tests(),
         "agreement": _agreement(),
     }
@@ -183,7 +183,7 @@ ENDS = (
 
 
 def _figures() -> dict[str, Any]:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "decimal": {repr(x): number_format.format_decimal(x) for x in NUMBERS},
         "decimal like": {
             f"{x!r} like {y!r}": number_format.format_decimal(x, like=y)
@@ -209,7 +209,9 @@ def _figures() -> dict[str, Any]:
                 estimate = Estimate(
                     name="x", value=value, low=low, high=high, is_share=share, partial=partial
                 )
-                told[f"{value} {low} {high} {'share' if share else 'number'} {partial}".strip()] = {
+                reported[
+                    f"{value} {low} {high} {'share' if share else 'number'} {partial}".strip()
+                ] = {
                     "value": number_format.format_estimate(estimate),
                     "share": number_format.format_share(estimate),
                     "number": number_format.format_number(estimate),
@@ -218,7 +220,7 @@ def _figures() -> dict[str, Any]:
                     "difference": number_format.format_difference(estimate),
                     "bare": number_format.lacks_interval(estimate),
                 }
-    return told
+    return reported
 
 
 # --- intervals --------------------------------------------------------------------------
@@ -343,7 +345,7 @@ def _bootstrap() -> dict[str, Any]:
 def _columns(name: str, scores: list[Score]) -> dict[str, Any]:
     rules = {rule: gather_columns(scores, rule) for rule in ("strict", "twin", "mild")}
     whole = rules["strict"]
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "rows": {rule: len(each) for rule, each in rules.items()},
         "distinct": {rule: len(each) for rule, each in merge_equal_rules(rules).items()},
         "same": [
@@ -355,12 +357,12 @@ def _columns(name: str, scores: list[Score]) -> dict[str, Any]:
         "unknown": [plain(whole.part("no such")), plain(whole.axis("no such"))][: len(whole)],
     }
     if len(whole) <= 25:
-        told["held"] = {rule: _held(each) for rule, each in rules.items()}
-        told["where"] = _held(whole.where(whole.category == "c2"))
-    return told
+        reported["held"] = {rule: _loaded(each) for rule, each in rules.items()}
+        reported["where"] = _loaded(whole.where(whole.category == "c2"))
+    return reported
 
 
-def _held(each: Columns) -> dict[str, Any]:
+def _loaded(each: Columns) -> dict[str, Any]:
     names = (
         "task",
         "item",
@@ -379,18 +381,18 @@ def _held(each: Columns) -> dict[str, Any]:
 
 
 def _summary(each: Columns) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "mean": sparse(estimates.estimate_mean(each, "mean")),
         "noise": sparse(estimates.estimate_repeat_noise(each)),
         "noise named": estimates.estimate_repeat_noise(each, "other").name,
     }
     for part in ("x", "constant", "sometimes", "huge", "no such"):
-        told[f"average {part}"] = sparse(estimates.estimate_part_average(each, part))
+        reported[f"average {part}"] = sparse(estimates.estimate_part_average(each, part))
     for k in (1, 2, 3, 4, 6):
         for every in (True, False):
             name = f"pass{'^' if every else '@'}{k}"
-            told[name] = sparse(estimates.estimate_pass_rate(each, k, name, every=every))
-    return told
+            reported[name] = sparse(estimates.estimate_pass_rate(each, k, name, every=every))
+    return reported
 
 
 # --- two runs ---------------------------------------------------------------------------
@@ -409,9 +411,9 @@ SIDES = (
 )  # fmt: skip
 
 
-def _paired(held: dict[str, Columns]) -> Iterator[tuple[str, Any]]:
+def _paired(collected: dict[str, Columns]) -> Iterator[tuple[str, Any]]:
     for one, other in SIDES:
-        a, b = held[one], held[other]
+        a, b = collected[one], collected[other]
         yield f"{one} | {other}", _pair(compare_paired(a, b, name="difference"))
         yield f"{other} | {one}, seed 3", _pair(compare_paired(b, a, seed=3))
         for part in ("x", "sometimes"):

@@ -176,8 +176,8 @@ def _attempts(folder: Path, base: Path) -> dict[str, Any]:
 def _unrepeated(path: Path) -> None:
     """Leave one episode out, with a line of why it was not run that does not say which repeat."""
     lines = (path / "trajectories.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    kept = "".join(each for each in lines if "k2-m0-g2" not in each)
-    (path / "trajectories.jsonl").write_text(kept)
+    saved = "".join(each for each in lines if "k2-m0-g2" not in each)
+    (path / "trajectories.jsonl").write_text(saved)
     for name in ("scores.jsonl", "summary.json", "state.json"):
         (path / name).unlink()
     why = {"stage": "model", "kind": "timeout", "message": "slow"}
@@ -240,7 +240,7 @@ def _read(place: Path) -> Any:
             "done": _met(lambda: sorted(run.completed_episodes())),
             "tasks": _met(lambda: [task.id for task in run.tasks()]),
             "one": _met(lambda: run.task("funcbench-c3-d2-k2-m0-g2").id),
-            "verify": _met(run.verify),
+            "verify": _met(run.verify_tasks),
             "trajectories": _met(lambda: [each.task for each in run.trajectories()]),
             "attempts": _met(lambda: [each.task for each in run.attempts()]),
             "scores": _met(lambda: [each.task for each in run.scores()]),
@@ -387,7 +387,7 @@ def _lines(folder: Path) -> dict[str, Any]:
     for name, data in WRITTEN.items():
         path = folder / f"{name}.lines"
         path.write_bytes(data)
-        told: dict[str, Any] = {
+        reported: dict[str, Any] = {
             "read": tried(lambda: [_short(x) for x in record_files.read_records(path, Key)]),  # noqa: B023
             "read whole": tried(
                 lambda: [_short(x) for x in record_files.read_records(path, Key, strict=True)]  # noqa: B023
@@ -396,15 +396,18 @@ def _lines(folder: Path) -> dict[str, Any]:
         for hold in (0, 40):
             path.write_bytes(data)
             lines = record_files.RecordAppender(path, buffer_bytes=hold)
-            told[f"opened, {hold} held"] = path.stat().st_size
+            reported[f"opened, {hold} held"] = path.stat().st_size
             lines.append(Key(task="z", repeat=1))
-            told[f"appended, {hold} held"] = path.stat().st_size
+            reported[f"appended, {hold} held"] = path.stat().st_size
             lines.append(Key(task="z", repeat=2))
             lines.append(Key(task="z", repeat=3))
-            told[f"more, {hold} held"] = path.stat().st_size
+            reported[f"more, {hold} held"] = path.stat().st_size
             lines.close()
-            told[f"closed, {hold} held"] = [path.stat().st_size, path.read_bytes()[-60:].decode()]
-        found[name] = tidy.value(told)
+            reported[f"closed, {hold} held"] = [
+                path.stat().st_size,
+                path.read_bytes()[-60:].decode(),
+            ]
+        found[name] = tidy.value(reported)
     gone = folder / "gone.lines"
     found["missing"] = tidy.value(tried(lambda: list(record_files.read_records(gone, Key))))
     found["missing, allowed"] = tried(

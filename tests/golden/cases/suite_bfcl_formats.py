@@ -8,12 +8,12 @@ from tests.golden import suites
 from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, WIRE, Play
 
-KNOBS = {"category": ["format_sensitivity"]}
+OPTIONS = {"category": ["format_sensitivity"]}
 
 
 def record(folder: Path) -> dict[str, Json]:
     return suites.played(
-        folder, "bfcl", KNOBS,
+        folder, "bfcl", OPTIONS,
         {
             "oracle": Play("control/oracle", settings={"sample": 26}, tasks=False, requests=True),
             "null": Play("control/null", settings={"sample": 26}),

@@ -8,13 +8,13 @@ from tests.golden import suites
 from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, WIRE, Play
 
-KNOBS = {"core": 5, "depth": 3, "connected": 3, "disconnected": 2, "graphs": 3, "seed": 7}
+OPTIONS = {"core": 5, "depth": 3, "connected": 3, "disconnected": 2, "graphs": 3, "seed": 7}
 MANY = {"graphs": 12, "root_inputs": 2}
 
 
 def record(folder: Path) -> dict[str, Json]:
     return suites.played(
-        folder, "funcbench", KNOBS,
+        folder, "funcbench", OPTIONS,
         {
             "oracle": Play("control/oracle", tasks=True, requests=True),
             "one-call": Play("control/oracle?order=call"),

@@ -137,7 +137,7 @@ def _judged(folder: Path, parameters: dict[str, Any]) -> Json:
             judges = [word for model in models for word in ("-j", served[model])]
             words = ["judge", str(run.path), *judges, "--max-retries", "1"]
             words += ["--max-connections", "1"]
-            told = observe.command(words, tidy)
+            reported = observe.command(words, tidy)
             asked = {model: served.asked.get(model, [])[:2] for model in models}
             if name == "twice":  # all of it is answered
                 before = sum(map(len, served.asked.values()))
@@ -147,7 +147,7 @@ def _judged(folder: Path, parameters: dict[str, Any]) -> Json:
                 }
         found = Run(run.path)
         made[name] = {
-            "command": told,
+            "command": reported,
             "waits_s": waits,
             "progress": {"n": len(counts), "last": counts[-1]},
             "asked": tidy.value(asked),

@@ -10,13 +10,13 @@ from tests.golden.suites import DAMAGED, WIRE, Play
 
 MARKERS = ("slow", "speech")
 
-KNOBS = {"items": 1, "conditions": ["text", "noisy"], "recognisers": ["simulated:a"],
+OPTIONS = {"items": 1, "conditions": ["text", "noisy"], "recognisers": ["simulated:a"],
          "seed": 5}  # fmt: skip
 
 
 def record(folder: Path) -> dict[str, Json]:
     return suites.played(
-        folder, "mfcl-transcripts", KNOBS,
+        folder, "mfcl-transcripts", OPTIONS,
         {
             "oracle": Play("control/oracle", tasks=True, requests=True),
             "null": Play("control/null", same="oracle"),

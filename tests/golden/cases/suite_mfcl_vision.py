@@ -8,12 +8,12 @@ from tests.golden import suites
 from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, WIRE, Play
 
-KNOBS = {"items": 5, "seed": 7, "variations": ["base", "crop-16:9"]}
+OPTIONS = {"items": 5, "seed": 7, "variations": ["base", "crop-16:9"]}
 
 
 def record(folder: Path) -> dict[str, Json]:
     return suites.played(
-        folder, "mfcl-vision", KNOBS,
+        folder, "mfcl-vision", OPTIONS,
         {
             "oracle": Play("control/oracle", tasks=True, requests=True),
             "null": Play("control/null", same="oracle"),

@@ -41,8 +41,8 @@ def test_nothing_is_transcribed_twice(tmp_path: Path, still: Clip) -> None:
 def test_a_spoilt_file_is_made_anew(tmp_path: Path, still: Clip) -> None:
     ours = Counting()
     recogniser.transcribe_clip(ours, still, HearingContext(), tmp_path)
-    kept = next(tmp_path.rglob("*.json"))
-    kept.write_bytes(b'{"text": 3')
+    saved = next(tmp_path.rglob("*.json"))
+    saved.write_bytes(b'{"text": 3')
     assert recogniser.transcribe_clip(ours, still, HearingContext(), tmp_path).text == "3 é"
     assert ours.asked == 2
 

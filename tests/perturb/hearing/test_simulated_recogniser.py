@@ -162,9 +162,9 @@ def test_a_cut_tail_drops_the_last_words() -> None:
     for preset in PRESETS:
         context = HearingContext(text=said, timeline=(cut,))
         heard = simulated_recogniser.load_simulated(f"{preset}@0").hear(Clip(tone, 16_000), context)
-        kept = normalised_words.normalise_words(heard.text)
-        assert kept == said.split()[: len(kept)]
-        assert 0.5 <= len(kept) / len(said.split()) < 0.85
+        saved = normalised_words.normalise_words(heard.text)
+        assert saved == said.split()[: len(saved)]
+        assert 0.5 <= len(saved) / len(said.split()) < 0.85
         assert all(word.end_s <= 2 for word in heard.words)
 
 

@@ -248,8 +248,8 @@ def test_edges_are_stored_exactly_and_the_rest_as_jpeg() -> None:
         ("edges=50/150", "image/png"),
         ("base", "image/jpeg"),
     ):
-        data, told = picture_file.encode_variation(image, name)
-        assert told == mime == Image.open(BytesIO(data)).get_format_mimetype()
+        data, reported = picture_file.encode_variation(image, name)
+        assert reported == mime == Image.open(BytesIO(data)).get_format_mimetype()
     assert (
         Image.open(BytesIO(picture_file.encode_variation(image, "edges")[0])).tobytes()
         == image.tobytes()

@@ -55,8 +55,8 @@ def digests(seed: int) -> Iterator[str]:
     for name in ALL:
         made = vary(name, seed)
         data, mime = picture_file.encode_variation(made.image, name)
-        told = f"{name} {made.boxes} {made.settings} {made.note} {mime}"
-        yield f"{told} {hashlib.sha256(data).hexdigest()}"
+        reported = f"{name} {made.boxes} {made.settings} {made.note} {mime}"
+        yield f"{reported} {hashlib.sha256(data).hexdigest()}"
 
 
 def pixels(image: Image.Image) -> NDArray[np.int64]:
@@ -275,7 +275,7 @@ def test_without_a_clue_the_middle_is_covered_and_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [
         ("edge", "no variation 'edge'; did you mean: edges"),
         ("crop-5:4", "no variation 'crop-5:4'; did you mean: crop-"),
@@ -291,10 +291,10 @@ def test_without_a_clue_the_middle_is_covered_and_said() -> None:
         ("edges=../..", "edges= takes two thresholds, LOW/HIGH"),
     ],
 )
-def test_an_unknown_name_is_reported_with_the_known_ones(name: str, told: str) -> None:
+def test_an_unknown_name_is_reported_with_the_known_ones(name: str, reported: str) -> None:
     with pytest.raises(UsageError) as caught:
         picture_variations.vary_picture(scene(), name, seeds.make_rng(0, "a", 0, ""))
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from toolmark.core import seeds
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Task, Trajectory
 from toolmark.perturb.image import box_geometry, picture_file, picture_variations
+from toolmark.scoring.episode import Episode
 from toolmark.suites.m3.local import m3_local_suite
 from toolmark.suites.m3.local.families import FAMILIES
 from toolmark.suites.mfcl_vision import episode_scoring, task_maker
@@ -59,12 +60,15 @@ def test_a_verdict_tells_whether_the_crop_was_filled_up(
     made = picture_variations.vary_picture(
         image, "crop-16:9", seeds.make_rng(0, "a", 0, ""), [clue]
     )
-    told = {**made.settings, task_maker.NOTE_SETTING: made.note}
+    reported = {**made.settings, task_maker.NOTE_SETTING: made.note}
     truth = ItemTruth(
-        answers=("1987",), question=QuestionParts(request="When?"), variation="base", settings=told
+        answers=("1987",),
+        question=QuestionParts(request="When?"),
+        variation="base",
+        settings=reported,
     )
     task = Task(id="a", suite="mfcl-vision", turns=(), data=msgspec.to_builtins(truth))
     for verdict in episode_scoring.score_episode(
-        task, Trajectory(task="a", answer="1987")
+        Episode(task, Trajectory(task="a", answer="1987"))
     ).values():
         assert verdict.parts[episode_scoring.BARS_PART] == bars

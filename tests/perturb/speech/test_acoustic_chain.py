@@ -61,10 +61,10 @@ def test_the_same_twice_within_bounds_and_the_clip_is_left_alone(condition: str)
     assert said.samples.tobytes() == before
     assert one.clip.samples.dtype == np.float32 and one.clip.rate == RATE_HZ
     assert np.isfinite(one.clip.samples).all() and np.abs(one.clip.samples).max() <= 1
-    for told in one.timeline:
-        assert 0 <= told.start_s <= told.end_s <= one.clip.seconds + 1e-6
-        assert told.module in EFFECT_MODULES
-    starts = [told.start_s for told in one.timeline]
+    for reported in one.timeline:
+        assert 0 <= reported.start_s <= reported.end_s <= one.clip.seconds + 1e-6
+        assert reported.module in EFFECT_MODULES
+    starts = [reported.start_s for reported in one.timeline]
     assert starts == sorted(starts)
     if condition != "clean":
         assert drawn.stages
@@ -105,8 +105,8 @@ def test_tiny_clips_pass(condition: str, n: int) -> None:
         heard = acoustic_chain.apply_settings(tiny, _drawn(condition), bank())
         assert np.isfinite(heard.clip.samples).all()
         assert not n or np.abs(heard.clip.samples).max() <= 1
-        for told in heard.timeline:
-            assert 0 <= told.start_s <= told.end_s <= heard.clip.seconds + 1e-6
+        for reported in heard.timeline:
+            assert 0 <= reported.start_s <= reported.end_s <= heard.clip.seconds + 1e-6
 
 
 @pytest.mark.parametrize("condition", ["noisy", "harsh", "harsh+mu-law", "babble@4+event"])
@@ -126,9 +126,9 @@ def test_an_event_is_heard_where_the_timeline_says_after_loops_jitter_and_a_cut(
         condition = "event@4+loop@4+jitter@2+tail@1"
         silent = Clip(np.full(4 * RATE_HZ, 1e-4, dtype=np.float32), RATE_HZ)
         heard = acoustic_chain.apply_settings(silent, _drawn(condition, k), bank())
-        told = next(e for e in heard.timeline if e.name == "event")
-        first = round(told.start_s * RATE_HZ)
-        if any(e.start_s - 0.2 < told.start_s < e.end_s + 0.2 for e in heard.timeline
+        reported = next(e for e in heard.timeline if e.name == "event")
+        first = round(reported.start_s * RATE_HZ)
+        if any(e.start_s - 0.2 < reported.start_s < e.end_s + 0.2 for e in heard.timeline
                if e.name in ("stall", "gap", "loop")):  # fmt: skip
             continue
         found += 1
@@ -166,14 +166,14 @@ def test_a_family_is_its_conditions_without_their_strengths(condition: str, fami
 
 @pytest.mark.parametrize("name", ["talker", "bed", "event", "room", "loss", "overdrive"])
 def test_steps_drawn_alike_differ_in_strength_alone(name: str) -> None:
-    told = {"snr_db", "share", "burst_ms", "drive_db", "room"}
+    reported = {"snr_db", "share", "burst_ms", "drive_db", "room"}
     for k in range(20):
         drawn = [_drawn(f"{name}@{severity}", k).stages for severity in (1, 2, 3, 4)]
-        kept = [
-            {key: value for key, value in stage.values.items() if key not in told}
+        saved = [
+            {key: value for key, value in stage.values.items() if key not in reported}
             for [stage] in drawn
         ]
-        assert all(values == kept[0] for values in kept)
+        assert all(values == saved[0] for values in saved)
         assert len({stage.seed for [stage] in drawn}) == 1
         for key in {"snr_db", "share", "drive_db"} & set(drawn[0][0].values):
             strengths = [float(stage.values[key]) for [stage] in drawn]
@@ -222,11 +222,11 @@ def test_others_never_say_what_is_to_be_avoided() -> None:
 def test_recorded_noises_take_the_place_of_synthetic_ones(tmp_path: Path) -> None:
     hiss = np.random.Generator(np.random.PCG64(1)).standard_normal(48_000) * 0.1
     soundfile.write(tmp_path / "fan.wav", hiss, 48_000)
-    held = bank()._replace(noises=sound_folders.scan_folder(tmp_path).noises)
-    drawn = acoustic_drawing.draw_settings("bed@2", seeds.make_rng(0, "x", 0, ""), held)
+    collected = bank()._replace(noises=sound_folders.scan_folder(tmp_path).noises)
+    drawn = acoustic_drawing.draw_settings("bed@2", seeds.make_rng(0, "x", 0, ""), collected)
     assert drawn.stages[0].values["noise"] == "file:fan.wav"
     said = speech()[0]
-    heard = acoustic_chain.apply_settings(said, drawn, held)
+    heard = acoustic_chain.apply_settings(said, drawn, collected)
     mask = audio_clip.speech_mask(said)
     left = heard.clip.samples.astype(np.float64) - said.samples
     found = 10 * np.log10(

@@ -15,9 +15,9 @@ from toolmark.perturb.speech.audio_clip import RATE_HZ
 
 
 def _file(samples: np.ndarray, rate: int = RATE_HZ, kind: str = "WAV", coding: str = "") -> bytes:
-    held = io.BytesIO()
-    soundfile.write(held, samples, rate, format=kind, subtype=coding or None)
-    return held.getvalue()
+    collected = io.BytesIO()
+    soundfile.write(collected, samples, rate, format=kind, subtype=coding or None)
+    return collected.getvalue()
 
 
 def test_channels_in_opposite_phase_do_not_cancel_out() -> None:
@@ -46,9 +46,9 @@ def test_rates_and_codings_are_read(rate: int, kind: str, coding: str) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"RIFF", b"no sound at all" * 99, b"\x00" * 4096])
 def test_what_is_no_sound_is_named_without_the_name_of_an_object(data: bytes) -> None:
-    with pytest.raises(DataError, match=r"^bad\.wav: ") as told:
+    with pytest.raises(DataError, match=r"^bad\.wav: ") as reported:
         audio_clip.decode_clip(data, "bad.wav")
-    assert "BytesIO" not in str(told.value) and "0x" not in str(told.value)
+    assert "BytesIO" not in str(reported.value) and "0x" not in str(reported.value)
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,10 @@ def test_an_event_is_where_the_timeline_says_and_nowhere_else(kind: str, severit
         synthetic_noise.noise_generator(severity),
         severity=severity,
     )
-    (told,) = done.effects
-    first, last = (round(at * RATE_HZ) for at in (told.start_s, told.end_s))
+    (reported,) = done.effects
+    first, last = (round(at * RATE_HZ) for at in (reported.start_s, reported.end_s))
     left = done.samples - said.samples
-    assert 0 <= told.start_s < told.end_s <= said.seconds
+    assert 0 <= reported.start_s < reported.end_s <= said.seconds
     assert not left[:first].any() and not left[last:].any()
     loudest = max(audio_clip.mean_square(left[a : a + 1600]) for a in range(first, last - 1599, 16))
     spoken = audio_clip.mean_square(said.samples, audio_clip.speech_mask(said))

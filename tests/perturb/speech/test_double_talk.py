@@ -25,10 +25,10 @@ def test_levels_differ_by_the_ratio_and_the_timeline_holds_the_words() -> None:
         rng = seeds.make_rng(k, "x", 0, "talk")
         settings = acoustic_drawing.draw_settings("talker", rng, bank(), avoid=(TEXTS[k % 6],))
         heard = acoustic_chain.apply_settings(said, settings, bank())
-        (told,) = heard.timeline
-        assert told.detail["text"] in TEXTS and told.detail["text"] != TEXTS[k % 6]
-        assert 0 < float(told.detail["heard"]) <= 1
-        first, last = round(told.start_s * RATE_HZ), round(told.end_s * RATE_HZ)
+        (reported,) = heard.timeline
+        assert reported.detail["text"] in TEXTS and reported.detail["text"] != TEXTS[k % 6]
+        assert 0 < float(reported.detail["heard"]) <= 1
+        first, last = round(reported.start_s * RATE_HZ), round(reported.end_s * RATE_HZ)
         left = (heard.clip.samples.astype(np.float64) - said.samples).astype(np.float32)
         assert not left[:first].any() and not left[last:].any()
         other = Clip(left[first:last], RATE_HZ)
@@ -37,7 +37,7 @@ def test_levels_differ_by_the_ratio_and_the_timeline_holds_the_words() -> None:
             for one in (said, other)
         ]
         found = 10 * np.log10(levels[0] / levels[1])
-        worst = max(worst, abs(found - float(told.detail["snr_db"])))
+        worst = max(worst, abs(found - float(reported.detail["snr_db"])))
     assert worst < 0.1
 
 

@@ -158,7 +158,7 @@ def test_a_voice_is_one_of_a_list_never_a_path_or_code(
 ) -> None:
     voice = _voices(engine)[0]
     with pytest.raises(DataError, match="has no voice"):
-        engine_registry.load_engine(engine).speak(
+        engine_registry.load_engine(engine).synthesize_text(
             "hello", msgspec.structs.replace(voice, name=name), tmp_path
         )
     assert not list(tmp_path.iterdir())
@@ -168,8 +168,10 @@ def test_words_are_never_scheme(tmp_path: Path) -> None:
     voice = _voices("festival")[-1]
     marker = tmp_path / "pwned"
     words = f'") (system "touch {marker}") (quit) ("'
-    attack = decode_clip(festival.speak(words, voice, _fresh(tmp_path, "a")))
-    plain = decode_clip(festival.speak("system touch and quit", voice, _fresh(tmp_path, "b")))
+    attack = decode_clip(festival.synthesize_text(words, voice, _fresh(tmp_path, "a")))
+    plain = decode_clip(
+        festival.synthesize_text("system touch and quit", voice, _fresh(tmp_path, "b"))
+    )
     assert not marker.exists()
     assert attack.seconds > plain.seconds  # read out, path and all
 
@@ -184,7 +186,9 @@ def test_pitch_moves_where_an_engine_says_it_can(engine: str, tmp_path: Path) ->
     speaker = engine_registry.load_engine(engine)
     for i, voice in enumerate(_voices(engine)[:5]):
         low, high = (
-            speaker.speak("good morning", msgspec.structs.replace(voice, pitch=pitch), folder)
+            speaker.synthesize_text(
+                "good morning", msgspec.structs.replace(voice, pitch=pitch), folder
+            )
             for pitch, folder in (
                 (0.3, _fresh(tmp_path, f"{i}l")),
                 (0.7, _fresh(tmp_path, f"{i}h")),
@@ -209,7 +213,7 @@ def test_mbrola_speaks_or_says_what_it_wants(tmp_path: Path) -> None:
     except external_commands.NotInstalled as error:
         assert "non-free" in str(error)
         return
-    assert decode_clip(mbrola.speak("hello", voices[0], tmp_path)).seconds > 0.2
+    assert decode_clip(mbrola.synthesize_text("hello", voices[0], tmp_path)).seconds > 0.2
 
 
 # --- Piper: what a command is given (no voice file is published with the project) -------------
@@ -252,7 +256,9 @@ def test_piper_gets_a_file_of_its_folder_and_no_noise(piper: Path) -> None:
     assert [voice.name for voice in voices] == ["en_GB-alan-low", "en_US-amy-medium"]
     assert [voice.accent for voice in voices] == ["en_GB", "en_US"]
     slow = msgspec.structs.replace(voices[1], rate=0.8)
-    out = engine_registry.load_engine("piper").speak("-h there", slow, _fresh(piper, "out"))
+    out = engine_registry.load_engine("piper").synthesize_text(
+        "-h there", slow, _fresh(piper, "out")
+    )
     assert decode_clip(out).rate == 22050
     given = (piper / "given").read_text().split("\n")
     assert given[given.index("-m") + 1] == str(piper / "models" / "en_US-amy-medium.onnx")
@@ -260,7 +266,7 @@ def test_piper_gets_a_file_of_its_folder_and_no_noise(piper: Path) -> None:
     assert given[given.index("--noise_scale") + 1] == given[given.index("--noise_w") + 1] == "0"
     assert (piper / "text").read_text() == "-h there\n"
     with pytest.raises(DataError, match="no voice"):
-        engine_registry.load_engine("piper").speak(
+        engine_registry.load_engine("piper").synthesize_text(
             "x", msgspec.structs.replace(slow, name="../models/de_DE-eva-low"), piper
         )
 
@@ -321,7 +327,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Server]:
 
 def _speak(tmp_path: Path) -> bytes:
     voice = msgspec.structs.replace(speech_server.voices()[1], rate=1.1)
-    return speech_server.speak("hello", voice, tmp_path)
+    return speech_server.synthesize_text("hello", voice, tmp_path)
 
 
 def test_a_server_is_asked_in_openais_words(server: _Server, tmp_path: Path) -> None:
@@ -431,7 +437,7 @@ def test_a_key_that_no_head_can_carry_is_not_shown(
 def test_espeak_looks_for_no_sound_server(tmp_path: Path) -> None:
     """A server's client would leave folders and use up random numbers that make the breath."""
     voice = next(one for one in espeak.voices() if one.name == "en-us+f3")
-    espeak.speak("hello there", voice, tmp_path)
+    espeak.synthesize_text("hello there", voice, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["out.wav"]
 
 

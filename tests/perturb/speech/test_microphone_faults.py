@@ -19,9 +19,9 @@ def test_gain_stays_within_its_bounds_and_changes_slowly(severity: int) -> None:
     loud = np.abs(said.samples) > 0.01
     curve = 20 * np.log10(np.abs(done.samples[loud] / said.samples[loud]))
     assert np.abs(curve).max() <= size + 1e-3
-    (told,) = done.effects
-    assert float(told.detail["low_db"]) - 1e-3 <= curve.min()
-    assert curve.max() <= float(told.detail["high_db"]) + 1e-3
+    (reported,) = done.effects
+    assert float(reported.detail["low_db"]) - 1e-3 <= curve.min()
+    assert curve.max() <= float(reported.detail["high_db"]) + 1e-3
     assert np.ptp(curve) > 0.2 * size
 
 

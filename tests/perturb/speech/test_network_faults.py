@@ -111,12 +111,12 @@ def test_worse_jitter_costs_more() -> None:
 def test_a_cut_tail_takes_its_share_of_the_speech_and_fades(share: float) -> None:
     said = speech()[2]
     done = network_faults.cut_tail(said, share)
-    (told,) = done.effects
+    (reported,) = done.effects
     spoken = np.flatnonzero(audio_clip.speech_mask(said))
     span = (spoken[-1] + 1 - spoken[0]) / RATE_HZ
-    assert float(told.detail["speech_s"]) == pytest.approx(share * span, abs=1e-3)
-    assert told.end_s == float(told.detail["at_s"]) == len(done.samples) / RATE_HZ
-    assert float(told.detail["cut_s"]) == pytest.approx(said.seconds - told.end_s, abs=1e-5)
+    assert float(reported.detail["speech_s"]) == pytest.approx(share * span, abs=1e-3)
+    assert reported.end_s == float(reported.detail["at_s"]) == len(done.samples) / RATE_HZ
+    assert float(reported.detail["cut_s"]) == pytest.approx(said.seconds - reported.end_s, abs=1e-5)
     assert done.samples[-1] == 0
     assert np.array_equal(done.samples[:-80], said.samples[: len(done.samples) - 80])
 
@@ -137,6 +137,6 @@ def test_times_move_as_samples_do(put: list[tuple[int, int]], at: int, long: int
     after = np.concatenate([*parts, order[last:]])
     end = min(at + long, 1000)
     before = make_effect("environment", "event", (at / RATE_HZ, end / RATE_HZ), 1)
-    (told,) = network_faults.shift_effects((before,), put, RATE_HZ)
-    assert round(told.start_s * RATE_HZ) == int(np.flatnonzero(after == at)[0])
-    assert round(told.end_s * RATE_HZ) == int(np.flatnonzero(after == end - 1)[0]) + 1
+    (reported,) = network_faults.shift_effects((before,), put, RATE_HZ)
+    assert round(reported.start_s * RATE_HZ) == int(np.flatnonzero(after == at)[0])
+    assert round(reported.end_s * RATE_HZ) == int(np.flatnonzero(after == end - 1)[0]) + 1

@@ -57,31 +57,31 @@ def _tree(root: Path) -> None:
 
 def test_rooms_are_drawn_by_the_seed_and_known_by_their_places(tmp_path: Path) -> None:
     _tree(tmp_path / "unpacked/RIRS_NOISES")
-    held = recorded_sounds.read_recordings([str(tmp_path / "unpacked")], tmp_path / "home")
-    assert "too long for a response of a room" in held.notes[0]
-    assert sum(one.use == "noise" for one in held.noises) == 4
-    rooms = recorded_sounds.draw_rooms(held.noises, 3)
+    collected = recorded_sounds.read_recordings([str(tmp_path / "unpacked")], tmp_path / "home")
+    assert "too long for a response of a room" in collected.notes[0]
+    assert sum(one.use == "noise" for one in collected.noises) == 4
+    rooms = recorded_sounds.draw_rooms(collected.noises, 3)
     assert len(rooms) == 4 * 2 + 1
     assert len({one.name.partition("/")[0] for one in rooms}) == 5
     assert len({one.name for one in rooms}) == len(rooms)
     assert {one.severity for one in rooms} == {1, 2, 3, 4}
-    assert [one.name for one in recorded_sounds.draw_rooms(held.noises, 3)] == [
+    assert [one.name for one in recorded_sounds.draw_rooms(collected.noises, 3)] == [
         one.name for one in rooms
     ]
-    assert [one.name for one in recorded_sounds.draw_rooms(held.noises, 4)] != [
+    assert [one.name for one in recorded_sounds.draw_rooms(collected.noises, 4)] != [
         one.name for one in rooms
     ]
     hall = next(one for one in rooms if "hall" in one.name)
     assert hall.t60_s == pytest.approx(0.5, rel=0.2), "of an array one channel, not the mix"
-    bank = acoustic_settings.SoundBank(rooms=rooms, noises=held.noises)
+    bank = acoustic_settings.SoundBank(rooms=rooms, noises=collected.noises)
     said = Clip(_hiss(2, seed=50)[:, 0], RATE_HZ)
     settings = acoustic_drawing.draw_settings("room@2+bed", seeds.make_rng(1, "a", 0, "x"), bank)
     heard = acoustic_chain.apply_settings(said, settings, bank)
     assert {e.name for e in heard.timeline} == {"room", "bed"}
     digests = {files.file_sha256(path)[:12] for path in tmp_path.rglob("*.wav")}
     for stage in settings.stages:
-        told = str(stage.values.get("noise") or stage.values["room"])
-        assert any(digest in told for digest in digests), "settings name the content"
+        reported = str(stage.values.get("noise") or stage.values["room"])
+        assert any(digest in reported for digest in digests), "settings name the content"
 
 
 def test_order_place_and_copies_change_nothing(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_a_folder_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sound_folders, "scan_folder", None)
     assert recorded_sounds.read_recordings([str(tmp_path / "a")], tmp_path / "home") == first
     monkeypatch.undo()
-    [kept] = (tmp_path / "home").iterdir()
-    kept.write_text("{")  # a damaged file is made anew
+    [saved] = (tmp_path / "home").iterdir()
+    saved.write_text("{")  # a damaged file is made anew
     assert recorded_sounds.read_recordings([str(tmp_path / "a")], tmp_path / "home") == first
 
 
@@ -124,8 +124,8 @@ def test_what_is_said_in_a_session_is_double_talk(tmp_path: Path) -> None:
     _put(tmp_path / "audio/dev/S02_P05.wav", _hiss(42))
     (tmp_path / "transcriptions/dev").mkdir(parents=True)
     (tmp_path / "transcriptions/dev/S02.json").write_text(json.dumps(rows))
-    held = recorded_sounds.read_recordings([str(tmp_path)], tmp_path / "home")
-    talks = recorded_sounds.draw_talks(held.noises, 1)
+    collected = recorded_sounds.read_recordings([str(tmp_path)], tmp_path / "home")
+    talks = recorded_sounds.draw_talks(collected.noises, 1)
     assert len(talks) == recorded_sounds.MAX_TALKS and all(t.text.startswith("call") for t in talks)
     bank = acoustic_settings.SoundBank(talks=talks)
     settings = acoustic_drawing.draw_settings("talker@3", seeds.make_rng(1, "a", 0, "x"), bank)
@@ -136,8 +136,8 @@ def test_what_is_said_in_a_session_is_double_talk(tmp_path: Path) -> None:
 def test_a_name_that_is_no_text_and_music_alone_are_reported(tmp_path: Path) -> None:
     _put(tmp_path / "a/good.wav", _hiss(1))
     shutil.copy(tmp_path / "a/good.wav", os.fsdecode(os.fsencode(tmp_path / "a") + b"/bad\xff.wav"))
-    held = recorded_sounds.read_recordings([str(tmp_path / "a")], tmp_path / "home")
-    assert "a name that is no text" in held.notes[0] and held.notes[0].encode()
+    collected = recorded_sounds.read_recordings([str(tmp_path / "a")], tmp_path / "home")
+    assert "a name that is not text" in collected.notes[0] and collected.notes[0].encode()
     for kind in ("music", "speech"):
         _put(tmp_path / "musan" / kind / "x.wav", _hiss(1))
     (tmp_path / "musan/noise").mkdir()
@@ -163,11 +163,11 @@ def test_an_hour_that_is_mostly_silent_still_gives_its_sound(tmp_path: Path) -> 
 
 def test_noises_alone_are_neither_rooms_nor_talk(tmp_path: Path) -> None:
     _put(tmp_path / "a/a.wav", _hiss(1))
-    held = recorded_sounds.read_recordings([str(tmp_path / "a")], tmp_path / "home")
+    collected = recorded_sounds.read_recordings([str(tmp_path / "a")], tmp_path / "home")
     assert (
-        recorded_sounds.draw_rooms(held.noises, 0)
+        recorded_sounds.draw_rooms(collected.noises, 0)
         == ()
-        == recorded_sounds.draw_talks(held.noises, 0)
+        == recorded_sounds.draw_talks(collected.noises, 0)
     )
 
 

@@ -109,7 +109,7 @@ def test_a_broken_transcription_skips_the_session(tmp_path: Path, text: str) -> 
 def _bad(root: Path) -> set[str]:
     """Fill a folder with what cannot be used; return the names."""
     (root / "empty.wav").write_bytes(b"")
-    (root / "text.wav").write_text("this is no sound at all\n" * 50)
+    (root / "text.wav").write_text("this is not a sound at all\n" * 50)
     (root / "junk.flac").write_bytes(bytes(range(256)) * 40)
     _put(root / "whole.wav", 1)
     (root / "head.wav").write_bytes((root / "whole.wav").read_bytes()[:44])

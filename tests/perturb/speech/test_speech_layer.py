@@ -46,18 +46,18 @@ def _after(said: Clip, settings: acoustic_settings.AcousticSettings, many: int) 
     ).clip
 
 
-def _span(told: Effect) -> slice:
-    return slice(round(told.start_s * RATE_HZ), round(told.end_s * RATE_HZ))
+def _span(reported: Effect) -> slice:
+    return slice(round(reported.start_s * RATE_HZ), round(reported.end_s * RATE_HZ))
 
 
-def _loud(added: audio_clip.Samples, told: Effect, spoken: np.ndarray) -> float:
+def _loud(added: audio_clip.Samples, reported: Effect, spoken: np.ndarray) -> float:
     """Return the mean square of what was added, as the docs say that it is measured."""
-    part = added[_span(told)]
-    if told.name == "bed":
+    part = added[_span(reported)]
+    if reported.name == "bed":
         return audio_clip.mean_square(added, spoken)
-    if told.name == "talker":
+    if reported.name == "talker":
         return audio_clip.mean_square(part, audio_clip.speech_mask(Clip(part, RATE_HZ)))
-    if told.name == "event":
+    if reported.name == "event":
         sums = np.concatenate(([0], np.cumsum(np.square(part, dtype=np.float64))))
         return float((sums[1600:] - sums[:-1600]).max()) / 1600 if len(part) >= 1600 else 0.0
     return audio_clip.mean_square(part)
@@ -80,13 +80,13 @@ def test_every_layer_has_its_ratio_to_the_speech_alone(condition: str) -> None:
             before = _after(said, settings, at).samples.astype(np.float64)
             added = (heard.clip.samples - before).astype(np.float32)
             layers = [e for e in heard.timeline if e.name == names[at]]
-            for told in layers:
-                loud = _loud(added, told, spoken)
+            for reported in layers:
+                loud = _loud(added, reported, spoken)
                 if not loud:  # too short an event to have its loudest 100 ms
                     continue
                 found = 10 * np.log10(audio_clip.mean_square(alone.samples, spoken) / loud)
-                worst = max(worst, abs(float(found) - float(told.detail["snr_db"])))
-                seen.add(told.name)
+                worst = max(worst, abs(float(found) - float(reported.detail["snr_db"])))
+                seen.add(reported.name)
     assert worst < 0.1
     asked = {"bed", "talker"} if condition in acoustic_conditions.PRESET_SEVERITIES else set()
     assert seen >= asked and seen
@@ -111,10 +111,10 @@ def test_a_tail_cuts_its_share_of_real_speech_under_any_noise(condition: str) ->
         if [stage.name for stage in settings.stages].count("tail") > 1:
             continue
         heard = acoustic_chain.apply_settings(said, settings, bank())
-        (told,) = [e for e in heard.timeline if e.name == "tail"]
+        (reported,) = [e for e in heard.timeline if e.name == "tail"]
         gone, whole = _cut(said, heard)
-        assert gone == pytest.approx(float(told.detail["speech_s"]), abs=1e-3)
-        assert gone == pytest.approx(float(told.detail["share"]) * whole, abs=1e-3)
+        assert gone == pytest.approx(float(reported.detail["speech_s"]), abs=1e-3)
+        assert gone == pytest.approx(float(reported.detail["share"]) * whole, abs=1e-3)
         assert gone > 0.03
 
 
@@ -134,11 +134,15 @@ def test_what_is_listed_has_happened_to_the_speech(name: str, severity: int) -> 
         heard = acoustic_chain.apply_settings(said, _drawn(f"{name}@{severity}", k), bank())
         assert not np.array_equal(heard.clip.samples, said.samples)
         put, hit = 0, False
-        for told in heard.timeline:
-            if told.name in ("gap", "stall"):
-                first = round(told.start_s * RATE_HZ) - put
-                put += round(float(told.detail.get("inserted_s", 0)) * RATE_HZ)
-                size = 640 if told.name == "stall" else _span(told).stop - _span(told).start
+        for reported in heard.timeline:
+            if reported.name in ("gap", "stall"):
+                first = round(reported.start_s * RATE_HZ) - put
+                put += round(float(reported.detail.get("inserted_s", 0)) * RATE_HZ)
+                size = (
+                    640
+                    if reported.name == "stall"
+                    else _span(reported).stop - _span(reported).start
+                )
                 hit = hit or bool(spoken[first : first + size].any())
         assert hit
 
@@ -168,9 +172,9 @@ def test_what_is_cut_off_put_no_time_in() -> None:
     said = speech()[0]
     for k in range(30):
         heard = acoustic_chain.apply_settings(said, _drawn("loop@4+jitter@4+tail@4", k), bank())
-        for told in heard.timeline:
-            inside = told.end_s - told.start_s
-            assert float(told.detail.get("inserted_s", 0)) <= inside + 1e-5
+        for reported in heard.timeline:
+            inside = reported.end_s - reported.start_s
+            assert float(reported.detail.get("inserted_s", 0)) <= inside + 1e-5
 
 
 def test_a_codec_gets_sound_that_it_need_not_cut() -> None:

@@ -111,8 +111,8 @@ def test_equal_words_are_equal_bytes_and_one_level(engine: str, tmp_path: Path) 
     for one in _voices(engine)[::97] if "espeak" in engine else _voices(engine):
         first = speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path / "a")
         again = speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path / "b")
-        kept = speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path / "a")
-        assert encode_wav(first) == encode_wav(again) == encode_wav(kept)
+        saved = speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path / "a")
+        assert encode_wav(first) == encode_wav(again) == encode_wav(saved)
         assert first.rate == RATE_HZ
         peak = float(np.abs(first.samples).max())
         assert abs(_level_db(first) - SPEECH_LEVEL_DB) < 0.1 or 0.98 < peak < 1
@@ -188,7 +188,7 @@ def test_silence_and_noise_that_is_no_sound_file_are_not_stored(
     one = _voices("flite")[0]
     mute = encode_wav(Clip(np.zeros(RATE_HZ, dtype=np.float32), RATE_HZ))
     for sound, why in ((mute, "gave silence"), (b"junk", "not a sound file"), (b"", "sound")):
-        monkeypatch.setattr(flite, "speak", lambda *_, sound=sound: sound)
+        monkeypatch.setattr(flite, "synthesize_text", lambda *_, sound=sound: sound)
         with pytest.raises(DataError, match=why):
             speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path)
     assert not list(tmp_path.rglob("*.wav"))
@@ -199,13 +199,13 @@ def test_silence_and_noise_that_is_no_sound_file_are_not_stored(
 
 def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
-    real = flite.speak
+    real = flite.synthesize_text
 
-    def speak(text: str, one: Voice, folder: Path) -> bytes:
+    def synthesize_text(text: str, one: Voice, folder: Path) -> bytes:
         said.append(text)
         return real(text, one, folder)
 
-    monkeypatch.setattr(flite, "speak", speak)
+    monkeypatch.setattr(flite, "synthesize_text", synthesize_text)
     return said
 
 

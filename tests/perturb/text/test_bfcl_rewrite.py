@@ -23,7 +23,12 @@ SINGLE = ("simple_python", "multiple", "parallel", "parallel_multiple", "live_si
 MULTI = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param")
 STEP = {"live_multiple": 4, "multi_turn_miss_func": 3, "multi_turn_miss_param": 3}
 CLASS = {name: kind for kind, features in CLASSES.items() for name in features}
-KEPT = {"simple_python": 399, "live_simple": 244, "live_parallel": 14, "live_parallel_multiple": 22}
+SAVED = {
+    "simple_python": 399,
+    "live_simple": 244,
+    "live_parallel": 14,
+    "live_parallel_multiple": 22,
+}
 
 
 SAID = {
@@ -124,11 +129,11 @@ def test_most_requests_keep_the_whole_rewrite() -> None:
     assert bare <= len(asks) // 100
 
 
-@pytest.mark.parametrize("category", KEPT)
+@pytest.mark.parametrize("category", SAVED)
 def test_few_requests_are_special(category: str) -> None:
-    kept = [
+    saved = [
         task
         for task in _tasks(category)
         if not any(map(spoken_rewrite.exclusion_reason, map(_said, task.turns)))
     ]
-    assert len(kept) == KEPT[category]
+    assert len(saved) == SAVED[category]

@@ -25,7 +25,7 @@ MULTI = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param")
 
 @lru_cache(maxsize=1)
 def _requests() -> tuple[tuple[str, str, tuple[Fact, ...]], ...]:
-    """Return (id, text, facts) of every turn that is no special one."""
+    """Return (id, text, facts) of every turn that is not a special one."""
     found = []
     for category in (*CATEGORIES, *MULTI):
         read = multi_turn_tasks.read_tasks if category in MULTI else official_data.read_tasks
@@ -227,9 +227,9 @@ def test_a_statement_put_in_front_ends_with_a_point() -> None:
             for n in range(200)
         }
 
-    told = drawn("Tell me what they are?")
-    assert {"I need you to tell me what they are.", "Can you tell me what they are?"} < told
-    assert not any(text.startswith("I") and text.endswith("?") for text in told)
+    reported = drawn("Tell me what they are?")
+    assert {"I need you to tell me what they are.", "Can you tell me what they are?"} < reported
+    assert not any(text.startswith("I") and text.endswith("?") for text in reported)
     assert all(text.endswith("?") for text in drawn("Tell me, what are they?"))
 
 

@@ -17,11 +17,10 @@ from toolmark import api
 from toolmark.cli import bfcl_import_export
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.records import Call, Reply, Score, Step, Task, Text, Trajectory, Verdict
-from toolmark.official_bfcl import official_data, reply_decoding
+from toolmark.official_bfcl import official_data, official_models, reply_decoding
 from toolmark.runs.run_store import Run
 from toolmark.studio.bfcl_interchange import (
     official_handlers,
-    official_models,
     result_export,
     result_files,
 )
@@ -272,15 +271,15 @@ def test_tokens_and_seconds_are_imported_step_by_step(tmp_path: Path, bring: Bri
         "reasoning_content": [["hm", ""]],
     }
     (tmp_path / "BFCL_v4_web_search_base_result.json").write_text(json.dumps(row))
-    told = first(bring(tmp_path, lenient=True))
-    assert [step.reply.usage.input for step in told.steps] == [10, 20]
-    assert [step.reply.usage.output for step in told.steps] == [1, 0]
-    assert told.latency_s == 0.5 and told.steps[0].reply.reasoning == "hm"
-    assert told.answer == "done" and told.steps[0].calls[0].name == "search_engine_query"
+    reported = first(bring(tmp_path, lenient=True))
+    assert [step.reply.usage.input for step in reported.steps] == [10, 20]
+    assert [step.reply.usage.output for step in reported.steps] == [1, 0]
+    assert reported.latency_s == 0.5 and reported.steps[0].reply.reasoning == "hm"
+    assert reported.answer == "done" and reported.steps[0].calls[0].name == "search_engine_query"
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "reported"),
     [
         ({"latency": "soon"}, "latency is a number, not"),
         ({"input_token_count": True}, "input_token_count is a number, not true"),
@@ -288,12 +287,12 @@ def test_tokens_and_seconds_are_imported_step_by_step(tmp_path: Path, bring: Bri
     ],
 )
 def test_numbers_of_another_shape_are_listed(
-    tmp_path: Path, bring: Bring, fields: dict[str, Any], told: str
+    tmp_path: Path, bring: Bring, fields: dict[str, Any], reported: str
 ) -> None:
     rows = [{"id": id_, "result": ""} for id_ in ids("live_relevance")]
     path = put(tmp_path, "live_relevance", {})
     path.write_text("\n".join(json.dumps(row) for row in [rows[0] | fields, *rows[1:]]))
-    with pytest.raises(DataError, match=f"line 1: live_relevance_0-0-0: {told}"):
+    with pytest.raises(DataError, match=f"line 1: live_relevance_0-0-0: {reported}"):
         bring(tmp_path)
 
 
@@ -308,10 +307,10 @@ def test_numbers_of_turns_are_lists_of_lists(tmp_path: Path, bring: Bring, laten
 def test_lone_surrogates_survive(tmp_path: Path, bring: Bring) -> None:
     rows = dict.fromkeys(ids("live_relevance"), "broken \ud800 text")
     run = bring(put(tmp_path / "in", "live_relevance", rows).parent)
-    kept = result_export.make_result_row(
+    saved = result_export.make_result_row(
         run.task(first(run).task), first(run), underscores_for_dots=False
     )
-    assert kept["result"] == "broken \ud800 text"
+    assert saved["result"] == "broken \ud800 text"
 
 
 # --- errors in the place of a result ----------------------------------------------------
@@ -429,9 +428,9 @@ def test_a_line_beyond_the_limit_is_listed_and_the_next_is_read(
     path = put(tmp_path, "live_relevance", {**rows, "live_relevance_3-3-0": "x" * 1000})
     with pytest.raises(DataError) as caught:
         bring(tmp_path)
-    told = str(caught.value)
-    assert f"{path}, line 4: a line of more than 100 bytes" in told
-    assert told.startswith("2 rows") and f"{path}: no row for live_relevance_3-3-0" in told
+    reported = str(caught.value)
+    assert f"{path}, line 4: a line of more than 100 bytes" in reported
+    assert reported.startswith("2 rows") and f"{path}: no row for live_relevance_3-3-0" in reported
 
 
 def test_an_id_of_another_category_is_unknown(tmp_path: Path, bring: Bring) -> None:
@@ -499,9 +498,9 @@ def test_calls_are_exported_as_the_models_handler_reads_them(model: str, call: A
     way = official_handlers.handler_format(model, known)
     task = Task(id="multi_turn_base_0", suite="bfcl", turns=(), category="multi_turn_base")
     calls = (Call(name="cat", arguments='{"file_name": "a"}'),)
-    told = Trajectory(task=task.id, steps=(Step(reply=Reply(calls=calls), calls=calls),))
+    reported = Trajectory(task=task.id, steps=(Step(reply=Reply(calls=calls), calls=calls),))
     (turn,) = result_export.make_result_row(
-        task, told, underscores_for_dots=True, argument_shape=way.argument_shape
+        task, reported, underscores_for_dots=True, argument_shape=way.argument_shape
     )["result"]
     assert turn == [[call]]
     assert [json.loads(x.arguments) for x in way.read_reply(turn[0], True).calls] == [
@@ -570,11 +569,11 @@ def test_a_category_of_which_nothing_was_judged_has_results_and_no_score_file(
     played: Run, tmp_path: Path
 ) -> None:
     lines = (played.path / "scores.jsonl").read_text().splitlines(keepends=True)
-    kept = [line for line in lines if '"category":"parallel"' not in line]
-    assert 0 < len(kept) < len(lines)
-    (played.path / "scores.jsonl").write_text("".join(kept))
+    saved = [line for line in lines if '"category":"parallel"' not in line]
+    assert 0 < len(saved) < len(lines)
+    (played.path / "scores.jsonl").write_text("".join(saved))
     info = json.loads((played.path / "run.json").read_text())
-    n_tasks = len(kept) // played.info.plan.repeats
+    n_tasks = len(saved) // played.info.plan.repeats
     (played.path / "run.json").write_text(json.dumps(info | {"n_tasks": n_tasks}))
     bfcl_import_export.export_runs("bfcl", [played.path], tmp_path, model="some/model")
     assert list(tmp_path.rglob("BFCL_v4_parallel_result.json"))
@@ -586,21 +585,23 @@ def test_a_category_of_which_nothing_was_judged_has_results_and_no_score_file(
 
 
 def exported(run: Run, id: str) -> dict[str, Any]:
-    told = next(x for x in run.trajectories() if x.task == id)
-    return result_export.make_result_row(run.task(id), told, underscores_for_dots=True)
+    reported = next(x for x in run.trajectories() if x.task == id)
+    return result_export.make_result_row(run.task(id), reported, underscores_for_dots=True)
 
 
 def test_a_log_tells_turns_steps_results_and_states(played: Run) -> None:
     turned = [x for x in played.trajectories() if x.task.startswith("multi_turn")]
     assert turned
-    for told in turned:
-        row = result_export.make_result_row(played.task(told.task), told, underscores_for_dots=True)
+    for reported in turned:
+        row = result_export.make_result_row(
+            played.task(reported.task), reported, underscores_for_dots=True
+        )
         found = row["inference_log"]
         turns = [entry for entry in found if isinstance(entry, dict)]
         states = [entry for entry in found if isinstance(entry, list)]
         assert len(turns) == len(row["result"]) and len(states) == len(turns) + 1
         assert {x["class_name"]: x["content"] for x in states[-1]} == {
-            name: fields for name, fields in told.state.items() if fields
+            name: fields for name, fields in reported.state.items() if fields
         }
         for turn, said in zip(turns, row["result"], strict=True):
             assert turn["begin_of_turn_query"][-1]["role"] == "user"
@@ -609,18 +610,20 @@ def test_a_log_tells_turns_steps_results_and_states(played: Run) -> None:
             assert [step[0]["content"] for step in steps] == said
             assert all(step[1]["role"] == "handler_log" for step in steps)
         heard = [x["content"] for t in turns for s in t.values() for x in s if x["role"] == "tool"]
-        assert heard == [result.text for step in told.steps for result in step.results]
+        assert heard == [result.text for step in reported.steps for result in step.results]
 
 
 def test_states_end_where_a_result_is_not_the_recorded_one(played: Run) -> None:
-    told = next(
+    reported = next(
         x for x in played.trajectories() if x.task.startswith("multi_turn") and x.steps[0].results
     )
-    other = msgspec.structs.replace(told.steps[0].results[0], parts=(Text("something else"),))
-    first = msgspec.structs.replace(told.steps[0], results=(other, *told.steps[0].results[1:]))
-    changed = msgspec.structs.replace(told, steps=(first, *told.steps[1:]))
+    other = msgspec.structs.replace(reported.steps[0].results[0], parts=(Text("something else"),))
+    first = msgspec.structs.replace(
+        reported.steps[0], results=(other, *reported.steps[0].results[1:])
+    )
+    changed = msgspec.structs.replace(reported, steps=(first, *reported.steps[1:]))
     found = result_export.make_result_row(
-        played.task(told.task), changed, underscores_for_dots=True
+        played.task(reported.task), changed, underscores_for_dots=True
     )["inference_log"]
     assert sum(isinstance(entry, list) for entry in found) == 1
 

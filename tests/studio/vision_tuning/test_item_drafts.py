@@ -83,8 +83,8 @@ def test_a_picture_too_large_to_be_read_is_reported(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(picture_file, "MAX_BYTES", (folder / "b.png").stat().st_size - 1)
-    told = item_drafts.draft_items(folder).rejected["b.png"]
-    assert "larger than" in told and "damaged" not in told
+    reported = item_drafts.draft_items(folder).rejected["b.png"]
+    assert "larger than" in reported and "damaged" not in reported
 
 
 def test_folders_without_pictures_and_damaged_drafts_are_refused(

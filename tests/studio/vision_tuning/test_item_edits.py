@@ -81,8 +81,8 @@ def test_look_alikes_stay_in_a_crop_whatever_is_asked(
     task: Task, media: MediaStore, seed: int, kind: str
 ) -> None:
     truth = read_task_data(task, ItemTruth)
-    beside = SignMark(role="lookalike", text="Inn", box=(4.0, 440.0, 40.0, 490.0))
-    marked = msgspec.to_builtins(replace(truth, marks=(*truth.marks, beside)))
+    adjacent = SignMark(role="lookalike", text="Inn", box=(4.0, 440.0, 40.0, 490.0))
+    marked = msgspec.to_builtins(replace(truth, marks=(*truth.marks, adjacent)))
     asked = replace(task, data=marked, axes={**task.axes, "kind": kind})
     made = read_task_data(item_edits.apply_edit("crop", asked, Random(seed), media).task, ItemTruth)
     assert made.size != truth.size
@@ -154,7 +154,7 @@ def test_all_bad_rows_of_own_edits_are_listed_at_once(tmp_path: Path) -> None:
     )
     with pytest.raises(DataError) as error:
         author_edits.read_author_edits(tmp_path, {"inn-0"})
-    told = str(error.value)
-    assert "5 bad rows" in told
-    assert [f"line {n}:" in told for n in range(1, 7)] == [False, True, True, True, True, True]
+    reported = str(error.value)
+    assert "5 bad rows" in reported
+    assert [f"line {n}:" in reported for n in range(1, 7)] == [False, True, True, True, True, True]
     assert author_edits.read_author_edits(tmp_path / "none", {"inn-0"}) == {}

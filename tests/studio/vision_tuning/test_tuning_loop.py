@@ -290,11 +290,11 @@ def test_what_is_said_of_an_item_without_a_version_is_refused_by_file_and_item(
 ) -> None:
     tuning = tuned_items.tuned(tmp_path / "t", source, {"a": Scripted(tuned_items.always)})
     versions = tuning.path / "versions.jsonl"
-    held = versions.read_bytes().splitlines(keepends=True)
-    versions.write_bytes(b"".join(held[:2]))
+    collected = versions.read_bytes().splitlines(keepends=True)
+    versions.write_bytes(b"".join(collected[:2]))
     with pytest.raises(DataError, match=r"trials\.jsonl: .*'inn-2'"):
         TuningFolder(tuning.path)
-    versions.write_bytes(b"".join(held))
+    versions.write_bytes(b"".join(collected))
     for name in ("marks.jsonl", "pages.jsonl"):
         lines = (tuning.path / name).read_bytes() if (tuning.path / name).exists() else b""
         said = {"item": "inn-9", "version": 0, "verdict": "unclear", "reviewer": "ada", "time": "",

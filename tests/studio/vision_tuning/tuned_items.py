@@ -123,7 +123,7 @@ def tuned(path: Path, source: Path, models: Mapping[str, Model], **more: Any) ->
         editor = tuning_loop.ItemEditor(
             tuning, writer, loaded, author_edits.read_author_edits(source, known), further
         )
-        editor.edit()
+        editor.edit_items()
         work = tuning_loop.run_tuning(
             tuning, writer, loaded, models, editor, n_concurrent=3, watch=watch
         )

@@ -9,6 +9,7 @@ import pytest
 import toolmark as tm
 from toolmark.core.records import Reply, Step, Task, Trajectory, Verdict
 from toolmark.runs.suite import Suite
+from toolmark.scoring.episode import Episode
 
 Judge = Callable[..., Verdict]
 
@@ -34,6 +35,6 @@ def judge(suite: Suite) -> Judge:
             reply = Reply(text=written.text, calls=written.calls, stop=reply.stop)
         step = Step(reply=reply, calls=spoken.parse_reply(reply, task.tools).calls)
         played = Trajectory(task=task.id, tool_format=spoken.name, steps=(step,))
-        return suite.scorer.score(task, played)["official"]
+        return suite.scorer.score(Episode(task, played))["official"]
 
     return one

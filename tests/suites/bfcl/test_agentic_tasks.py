@@ -94,8 +94,8 @@ def test_the_oracle_passes_and_its_notes_are_handed_on(tmp_path: Path) -> None:
         assert {v.outcome for v in score.verdicts.values()} == {"correct"}, score.task
         assert set(score.verdicts) == {"official", "fair"}
     states = {t.task: t.state for t in run.trajectories()}
-    kept = states["memory_kv_0-customer-0"]["archival_memory"]
-    assert any("Michael" in text for text in kept.values())
+    saved = states["memory_kv_0-customer-0"]["archival_memory"]
+    assert any("Michael" in text for text in saved.values())
     assert "Michael" in states["memory_rec_sum_0-customer-0"]["memory"]
     assert states["memory_kv_0-customer-0"] == states["memory_kv_prereq_9-customer-9"]
 
@@ -145,11 +145,14 @@ def test_an_injected_fault_fails_the_question_and_spares_the_sessions(
         assert {v.outcome for v in score.verdicts.values()} == {"incorrect"}, score
         label = score.verdicts["fair"].labels[0]
         assert (label.cause == "over_limit") == (fault == "extra_call")
-    for told in run.trajectories():
-        results = [result for step in told.steps for result in step.results]
+    for reported in run.trajectories():
+        results = [result for step in reported.steps for result in step.results]
         erring = fault not in ("wrong_value", "missing_call", "extra_call")
-        if told.task not in SPOILT:
+        if reported.task not in SPOILT:
             assert not any(result.is_error for result in results)
+        elif fault == "format":  # nothing of it is executed
+            assert results == []
+            assert any("not JSON" in step.fault for step in reported.steps)
         elif erring:
             # a memory answers a wrong type with a text of its own
             assert [result.is_error or fault == "wrong_type" for result in results] == [True]
@@ -171,7 +174,7 @@ def test_a_share_of_the_questions_is_spoilt(tasks: dict[str, Task]) -> None:
 
 def test_the_web_is_played_from_a_folder(tmp_path: Path) -> None:
     for name in ("bs4", "markdownify"):
-        pytest.importorskip(name, reason="needs toolmark[web]")
+        pytest.importorskip(name, reason="needs toolmark[bfcl]")
     pages = tmp_path / "pages" / "a.example"
     pages.mkdir(parents=True)
     (pages / "tea.html").write_text("<title>Tea</title><p>Zhang Yiming likes tea.</p>")
@@ -439,5 +442,7 @@ def test_the_command_tells_first_why_what_others_needed_was_not_run(
     suite = tm.load("bfcl", category=("live_parallel", "memory_vector"))
     done = tm.run(suite, model="control/oracle", log_dir=tmp_path)
     run_command._print_after_run(done, done.summary())
-    told = [line for line in capsys.readouterr().out.splitlines() if "not run, " in line]
-    assert len(told) > 1 and "environment: no " in told[0]  # the line may be broken after it
+    reported = [line for line in capsys.readouterr().out.splitlines() if "not run, " in line]
+    assert (
+        len(reported) > 1 and "environment: no " in reported[0]
+    )  # the line may be broken after it

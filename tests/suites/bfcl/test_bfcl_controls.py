@@ -98,13 +98,13 @@ def test_an_injected_fault_is_labelled_as_itself(
 def test_the_rate_is_the_share_of_faults(suite: Suite, judge: Judge) -> None:
     verdicts = rows(suite, judge, "native", **{"class": "wrong_value", "rate": "0.2"})
     possible = rows(suite, judge, "native", **{"class": "wrong_value", "rate": "1"})
-    able = [
+    capable = [
         id_
         for id_, verdict in possible.items()
         if verdict.outcome == "incorrect" and id_ not in errata.errata().unsatisfiable
     ]
-    share = sum(verdicts[id_].outcome == "incorrect" for id_ in able) / len(able)
-    assert abs(share - 0.2) < 2.6 * sqrt(0.2 * 0.8 / len(able))
+    share = sum(verdicts[id_].outcome == "incorrect" for id_ in capable) / len(capable)
+    assert abs(share - 0.2) < 2.6 * sqrt(0.2 * 0.8 / len(capable))
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_page_of_three_runs_has_one_heat_map_of_those_with_formats(
 
 def test_page_and_terminal_say_that_a_sample_was_drawn_in_proportion(tmp_path: Path) -> None:
     suite = api.load("bfcl", category=("live",))
-    told = "a sample of 9, every category in proportion"
+    reported = "a sample of 9, every category in proportion"
     for sample, limit, shown in ((9, None, True), (9, 3, False), (None, 9, False)):
         folder = tmp_path / f"{sample}-{limit}"
         run = api.run(suite, "control/oracle", sample=sample, limit=limit, log_dir=folder)
@@ -74,7 +74,7 @@ def test_page_and_terminal_say_that_a_sample_was_drawn_in_proportion(tmp_path: P
         console_output.print_summary(console, run.summary())
         assert isinstance(console.file, StringIO)
         page = read_page(api.write_report(run, path=folder / "r.html"))
-        assert (told in console.file.getvalue()) is (told in page.root.text) is shown
+        assert (reported in console.file.getvalue()) is (reported in page.root.text) is shown
 
 
 def test_a_partial_group_reads_alike_on_page_and_terminal_and_keeps_its_official_value(
@@ -91,8 +91,8 @@ def test_a_partial_group_reads_alike_on_page_and_terminal_and_keeps_its_official
     console_output.print_summary(console, found)
     assert isinstance(console.file, StringIO)
     lines = console.file.getvalue().splitlines()
-    (told,) = (line.split(maxsplit=1)[1] for line in lines if line.split()[:1] == ["live"])
-    assert told == f"{PARTIAL}  n=20"
+    (reported,) = (line.split(maxsplit=1)[1] for line in lines if line.split()[:1] == ["live"])
+    assert reported == f"{PARTIAL}  n=20"
     page = read_page(api.write_report(run, path=tmp_path / "r.html"))
     scores = page.root.tables["Scores"]
     assert " ".join(PARTIAL.split()) in {cell for row in scores for cell in row}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Call, Label, Reply, Score, Step, Table, Task, Trajectory, Verdict
 from toolmark.official_bfcl import official_data
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.bfcl import bfcl_tables
 
@@ -74,10 +75,12 @@ def test_the_listing_shows_what_was_made_next_to_what_is_accepted(tasks: dict[st
     task = tasks["simple_python_0"]
     call = Call(name="calculate_triangle_area", arguments='{"base": 10, "hight": 5}')
     step = Step(reply=Reply(calls=(call,)))
-    (table,) = bfcl_tables.episode_tables(task, Trajectory(task=task.id, steps=(step,)))
+    (table,) = bfcl_tables.episode_tables(Episode(task, Trajectory(task=task.id, steps=(step,))))
     cells = {row[2]: row[3:] for row in table.rows}
     assert cells["base"] == ("10", "10")
     assert cells["height"] == (None, "5")
     assert cells["hight"] == ("5", None)
-    (empty,) = bfcl_tables.episode_tables(tasks["irrelevance_0"], Trajectory(task="irrelevance_0"))
+    (empty,) = bfcl_tables.episode_tables(
+        Episode(tasks["irrelevance_0"], Trajectory(task="irrelevance_0"))
+    )
     assert empty.rows == () and empty.note == "nothing was called"

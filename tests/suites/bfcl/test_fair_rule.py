@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from toolmark.core.records import Call, Reply, Step, StopReason, Task, Trajectory, Verdict
+from toolmark.formats.call_syntaxes import CallSyntax, call_syntaxes
 from toolmark.formats.prompt_format import PromptVariant
 from toolmark.official_bfcl import (
     bfcl_controls,
@@ -62,17 +64,17 @@ def rules(verdicts: Mapping[str, Verdict]) -> tuple[str, str, set[str]]:
     return verdicts["official"].outcome, verdicts["fair"].outcome, found
 
 
-MENDED = "incorrect", "correct"
+AMENDED = "incorrect", "correct"
 LOST = "correct", "incorrect"
 AREA = "calculate_triangle_area"
 
 
 def test_positional_arguments_take_the_schemas_names(said: Both) -> None:
     found = said("simple_python_0", f"[{AREA}(10, 5)]")
-    assert rules(found) == (*MENDED, {"positional"})
+    assert rules(found) == (*AMENDED, {"positional"})
     (note,) = found["fair"].labels
     assert not note.primary and "missing_required" in note.evidence
-    assert rules(said("simple_python_0", f"[{AREA}(10, height=5)]")) == (*MENDED, {"positional"})
+    assert rules(said("simple_python_0", f"[{AREA}(10, height=5)]")) == (*AMENDED, {"positional"})
     assert rules(said("simple_python_0", f"[{AREA}(5, 10)]")) == ("incorrect", "incorrect", set())
 
 
@@ -115,8 +117,8 @@ def test_an_argument_too_many_is_not_overlooked(said: Both) -> None:
 
 
 def test_signs_mean_what_python_says(said: Both) -> None:
-    assert rules(said("simple_python_0", f"[{AREA}(base=+10, height=5)]")) == (*MENDED, {"sign"})
-    assert rules(said("simple_python_0", f"[{AREA}(base=~-11, height=5)]")) == (*MENDED, {"sign"})
+    assert rules(said("simple_python_0", f"[{AREA}(base=+10, height=5)]")) == (*AMENDED, {"sign"})
+    assert rules(said("simple_python_0", f"[{AREA}(base=~-11, height=5)]")) == (*AMENDED, {"sign"})
     assert rules(said("simple_python_0", f"[{AREA}(base=-10, height=5)]"))[1] == "incorrect"
 
 
@@ -143,7 +145,7 @@ def test_a_list_of_objects_is_read_to_its_end(tasks: dict[str, Task], said: Both
     ((name, given),) = bfcl_controls.expected_calls(task)
     text = json.dumps([{"function": name, "parameters": given}])
     assert "}]" in text[:-2]
-    assert rules(said(task.id, text, JSON)) == (*MENDED, {"object_list"})
+    assert rules(said(task.id, text, JSON)) == (*AMENDED, {"object_list"})
 
 
 def test_parallel_calls_are_paired_as_well_as_possible(tasks: dict[str, Task]) -> None:
@@ -157,7 +159,7 @@ def test_parallel_calls_are_paired_as_well_as_possible(tasks: dict[str, Task]) -
         ]},
     )  # fmt: skip
     calls = [Call(name=AREA, arguments=json.dumps({"base": b, "height": 5})) for b in (1, 2)]
-    for order, expected in ((calls, (*MENDED, {"best_match"})),
+    for order, expected in ((calls, (*AMENDED, {"best_match"})),
                             (calls[::-1], ("correct", "correct", set()))):  # fmt: skip
         found = score_episode(task, played(task, Reply(calls=tuple(order)), "native"))
         assert rules(found) == expected
@@ -190,7 +192,7 @@ def test_java_collections_mean_what_their_java_means(
 ) -> None:
     ((name, given),) = bfcl_controls.expected_calls(tasks[id_])
     official, fairly, found = rules(called(id_, (name, {**given, key: value})))
-    assert (official, fairly) == MENDED
+    assert (official, fairly) == AMENDED
     assert found == {"amended" if id_ == "simple_java_64" else "java_collection"}
     bad = value.replace("101", "102").replace("path", "pat").replace("user", "use")
     bad = bad.replace("50", "51").replace("epoch", "epic").replace("pause", "")
@@ -214,7 +216,7 @@ def test_java_text_keeps_the_body_of_a_map(said: Both) -> None:
         'params=new HashMap<String, Object>() {{ put("limit", 50); put("schemaFilter", "public"); '
         "}})]"
     )
-    assert rules(said("simple_java_1", text)) == (*MENDED, {"foreign_text"})
+    assert rules(said("simple_java_1", text)) == (*AMENDED, {"foreign_text"})
 
 
 @pytest.mark.parametrize(
@@ -247,6 +249,30 @@ def test_a_reply_that_was_cut_is_not_the_absence_of_calls(
         assert rules(found) == ((*LOST, {"cut_off"}) if cause else ("correct", "correct", set()))
         if cause:
             assert [x.cause for x in found["fair"].labels if x.primary] == [cause]
+
+
+@pytest.mark.parametrize("syntax", call_syntaxes().syntaxes, ids=lambda each: each.name)
+@pytest.mark.parametrize("tool_format", ["native", "prompt"])
+@pytest.mark.parametrize("id_", ["irrelevance_0", "live_relevance_0-0-0"])
+def test_a_call_of_an_offered_tool_counts_in_any_syntax(
+    said: Both, tasks: dict[str, Task], syntax: CallSyntax, tool_format: str, id_: str
+) -> None:
+    text = re.sub(r"\bf\b", tasks[id_].tools[0].name, syntax.example)
+    is_asked_for = tool_format == "prompt" and syntax.name == "pythonic"
+    changed = LOST if id_ == "irrelevance_0" else AMENDED
+    if not is_asked_for:
+        assert rules(said(id_, text, tool_format)) == (*changed, {"foreign_call"})
+    assert "foreign_call" not in rules(said(id_, syntax.example, tool_format))[2]
+
+
+@pytest.mark.parametrize(
+    "text", ["[no_function()]", "out_of_domain(user_query='Why?')", "[]", "None"]
+)
+def test_a_call_that_says_that_no_tool_fits_is_no_call(said: Both, text: str) -> None:
+    found = said("irrelevance_0", text)
+    assert found["fair"].outcome == "correct"
+    assert rules(found)[2] <= {"abstention"}
+    assert said("live_relevance_0-0-0", text)["fair"].outcome == "incorrect"
 
 
 def test_unreadable_structured_calls_are_calls(tasks: dict[str, Task]) -> None:
@@ -318,8 +344,8 @@ def test_the_tables_list_every_item_that_differs_with_its_reason(
         scored(suite.scorer, tasks[id_], played(tasks[id_], Reply(text=text), "prompt"))
         for id_, text in texts.items()
     ]
-    held = {name: gather_columns(rows, name) for name in suite.scorer.rules}
-    why, items = rule_differences.difference_tables(held)
+    collected = {name: gather_columns(rows, name) for name in suite.scorer.rules}
+    why, items = rule_differences.difference_tables(collected)
     assert items.rows == (
         ("simple_python_0", 0, "simple_function_checker:missing_required", "correct",
          fair_rule.CORRECTIONS["positional"]),
@@ -329,7 +355,7 @@ def test_the_tables_list_every_item_that_differs_with_its_reason(
          errata.set_aside()["live_simple_106-63-0"]),
     )  # fmt: skip
     assert sum(int(row[-1] or 0) for row in why.rows) == len(items.rows)
-    assert [why.title, items.title] == [x.title for x in suite.scorer.presentation.tables(held)][
-        -2:
-    ]
-    assert rule_differences.difference_tables({"official": held["official"]}) == []
+    assert [why.title, items.title] == [
+        x.title for x in suite.scorer.presentation.tables(collected)
+    ][-2:]
+    assert rule_differences.difference_tables({"official": collected["official"]}) == []

@@ -32,6 +32,7 @@ from toolmark.core.records import (
 from toolmark.formats.parse.reply_parser import CallForm
 from toolmark.formats.prompt_format import PromptLayout, PromptStyle, PromptVariant, default_wording
 from toolmark.formats.render.tool_docs import ToolDocForm
+from toolmark.formats.syntax_format import syntax_formats
 from toolmark.official_bfcl import (
     bfcl_controls,
     format_failure_modes,
@@ -41,6 +42,7 @@ from toolmark.official_bfcl import (
 )
 from toolmark.runs.run_scoring import score_episode
 from toolmark.runs.suite import Suite
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.bfcl import format_sensitivity_tables
 
@@ -63,7 +65,7 @@ def judge(asked: Suite) -> Judge:
     def one(task: Task, text: str) -> Verdict:
         step = Step(reply=Reply(text=text))
         played = Trajectory(task=task.id, tool_format=task.tool_format, steps=(step,))
-        return asked.scorer.score(task, played)["official"]
+        return asked.scorer.score(Episode(task, played))["official"]
 
     return one
 
@@ -125,8 +127,9 @@ def test_the_formats_are_a_closed_list_whatever_else_can_be_rendered() -> None:
 
 def test_native_is_no_prompt_format_and_an_unknown_one_is_an_error() -> None:
     assert prompt_formats.variant_of_format("native") is None
+    assert prompt_formats.variant_of_format("hermes") is None
     assert prompt_formats.variant_of_format("prompt") == PromptVariant()
-    for unknown in ("hermes", "prompt:x", "", "Native"):
+    for unknown in ("openai", "prompt:x", "", "Native"):
         with pytest.raises(UsageError, match=f"no tool format '{unknown}'"):
             prompt_formats.variant_of_format(unknown)
 
@@ -135,7 +138,7 @@ def test_a_reply_in_an_unknown_format_is_not_scored_as_native() -> None:
     suite = tm.load("bfcl", category=("simple_python",))
     task = next(iter(suite))
     step = Step(reply=Reply(calls=(Call(name="f", arguments="{}"),)))
-    for name, unscored in (("native", False), ("hermes", True)):
+    for name, unscored in (("native", False), ("own", True)):
         episode = Trajectory(task=task.id, tool_format=name, steps=(step,), ending="answered")
         scored = score_episode(suite.scorer, task, episode)
         assert (scored.failure is not None) is unscored
@@ -184,7 +187,8 @@ def test_all_entries_are_those_with_calls_in_python_as_truth() -> None:
 def test_formats_wording_and_entries_are_parameters() -> None:
     one = tm.load("bfcl", category=("format_sensitivity",), formats=(name(layout="markdown"),))
     assert len(one) == 200
-    assert list(one.tool_formats) == ["native", "prompt", name(layout="markdown")]
+    named = ["native", "prompt", name(layout="markdown")]
+    assert list(one.tool_formats) == [*named, *syntax_formats()]
     own = tm.load("bfcl", category=("multiple",), wording="own")
     (message,), _ = own.tool_formats["prompt"].render_opening((), ())
     assert message.text.startswith(default_wording().styles["classic"]["persona"])

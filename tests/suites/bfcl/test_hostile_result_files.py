@@ -22,13 +22,17 @@ from toolmark.core.records import Reply, Task
 from toolmark.formats.parse import reply_parser
 from toolmark.formats.parse.reply_text import MAX_CHARS
 from toolmark.formats.prompt_format import PromptVariant
-from toolmark.official_bfcl import fair_rule, format_failure_modes, official_data
+from toolmark.official_bfcl import (
+    fair_rule,
+    format_failure_modes,
+    official_data,
+    official_models,
+)
 from toolmark.runs.run_scoring import is_unscored
 from toolmark.runs.run_store import Run
 from toolmark.studio.bfcl_interchange import (
     handler_replies,
     official_handlers,
-    official_models,
     result_files,
 )
 from toolmark.suites import suite_registry
@@ -174,10 +178,10 @@ def rows(form: str, canary: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for task in suite:
         few = task.category in FEW or task.category == "multi_turn_base"
         share = MANY if task.category == "format_sensitivity" else EACH
-        kept = few or synthetic.draw(task.id + "?", 200) < share
+        saved = few or synthetic.draw(task.id + "?", 200) < share
         if form == "native" and task.tool_format:
             continue
-        if kept and task.kind == "scored":
+        if saved and task.kind == "scored":
             yield task.category, {"id": task.id, "result": hostile(form, task, said, canary)}
 
 
@@ -189,9 +193,9 @@ IMPORT = """
 import resource, sys
 from pathlib import Path
 from toolmark.cli import bfcl_import_export
-from toolmark.official_bfcl import official_data
+from toolmark.official_bfcl import official_data, official_models
 from toolmark.studio.bfcl_interchange import result_files
-from toolmark.studio.bfcl_interchange import official_handlers, official_models
+from toolmark.studio.bfcl_interchange import official_handlers
 resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
 source = result_files.find_models(Path(sys.argv[1]))[0]
 run = bfcl_import_export.create_scored_run(source, Path(sys.argv[2]), lenient=True).run

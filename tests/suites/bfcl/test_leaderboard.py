@@ -11,10 +11,10 @@ import pytest
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Estimate, Label, Reply, Score, Step, Trajectory, Usage, Verdict
 from toolmark.official_bfcl import official_data
+from toolmark.official_bfcl.official_models import ListedModel
 from toolmark.statistics import weighted_means
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.studio.bfcl_interchange import leaderboard_files
-from toolmark.studio.bfcl_interchange.official_models import ListedModel
 from toolmark.suites.bfcl import leaderboard
 
 WRONG = Label(cause="wrong_value", suite_cause="value_error:others", evidence="e", primary=True)
@@ -118,8 +118,8 @@ def test_what_is_missing_counts_as_zero_and_is_marked() -> None:
 
 def test_a_group_says_how_much_of_it_ran() -> None:
     found = measured(made({"multi_turn_base": (3, 4), "multiple": (1, 2), "memory_kv": (1, 2)}))
-    told = {name: part.partial for name, part in found.items() if part.partial}
-    assert told == {
+    reported = {name: part.partial for name, part in found.items() if part.partial}
+    assert reported == {
         "multi_turn": "1 of 4 categories run",
         "non_live": "1 of 6 categories run",
         "memory": "1 of 3 categories run",

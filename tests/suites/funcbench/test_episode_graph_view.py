@@ -18,6 +18,7 @@ from toolmark.core.records import Call, Drawing, Reply, Request, Table, Task, Tr
 from toolmark.environments.function_graph import GraphIndex, read_graph
 from toolmark.reports.episode_block import embed_json
 from toolmark.reports.svg_sanitizer import sanitize_svg
+from toolmark.scoring.episode import Episode
 from toolmark.suites.funcbench import funcbench_controls
 from toolmark.suites.funcbench.episode_graph_view import BOX_HEIGHT, BOX_WIDTH
 from toolmark.suites.funcbench.funcbench_suite import SCORER
@@ -29,7 +30,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def view(task: Task, trajectory: Trajectory) -> tuple[ElementTree.Element, Table, str]:
     assert SCORER.presentation.views is not None
-    drawing, listing = SCORER.presentation.views(task, trajectory)
+    drawing, listing = SCORER.presentation.views(Episode(task, trajectory))
     assert isinstance(drawing, Drawing)
     assert isinstance(listing, Table)
     assert sanitize_svg(drawing.svg) == drawing.svg

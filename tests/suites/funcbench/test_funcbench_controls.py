@@ -13,6 +13,7 @@ from toolmark.core.errors import UsageError
 from toolmark.core.model import Model
 from toolmark.core.records import Reply, Request, Score, Task, Trajectory
 from toolmark.models.scripted_model import ScriptedModel
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.confidence_intervals import ratio_interval
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.funcbench import funcbench_controls
@@ -24,7 +25,7 @@ Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Traj
 def judged(played: Sequence[tuple[Task, Trajectory]]) -> Columns:
     return gather_columns(
         (
-            Score(task=t.id, item=t.item, axes=t.axes, verdicts=dict(SCORER.score(t, x)))
+            Score(task=t.id, item=t.item, axes=t.axes, verdicts=dict(SCORER.score(Episode(t, x))))
             for t, x in played
         ),
         "official",

@@ -21,6 +21,7 @@ from toolmark.core.records import (
     Verdict,
 )
 from toolmark.environments.function_graph import GraphIndex, read_graph
+from toolmark.scoring.episode import Episode
 from toolmark.suites.funcbench.funcbench_scoring import classify_calls, score_episode
 
 
@@ -80,7 +81,7 @@ def play(
 
 
 def judge(trajectory: Trajectory, task: Task = TASK) -> Verdict:
-    return score_episode(task, trajectory)["official"]
+    return score_episode(Episode(task, trajectory))["official"]
 
 
 def classes(trajectory: Trajectory) -> list[str]:

@@ -128,7 +128,7 @@ def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
         ({"preset": "main", "connected": 0}, "a preset sets core, depth"),
         ({"preset": "main", "disconnected": "0"}, "a preset sets core, depth"),
         ({"depth": 10}, "depth must be at most core - 1 = 9; got 10"),
-        ({"graphs": 0}, "parameter graphs: expected int >= 1, got 0"),
+        ({"graphs": 0}, "parameter graphs: expected a whole number >= 1, got 0"),
         ({"efforts": "hgih"}, "no reasoning effort 'hgih'; did you mean: high"),
         ({"efforts": "low,low"}, "efforts must differ"),
         ({"preset": "restate5", "restate": True}, "leave restate out"),
@@ -196,7 +196,7 @@ def test_other_prompt_texts_are_another_prompt(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_same_tasks_from_other_source_text_are_the_same_generator(tmp_path: Path) -> None:
-    """Comments and names of locals are no behaviour: only what is made counts."""
+    """Comments and names of locals are not behaviour: only what is made counts."""
     package = Path(task_generation.__file__).parents[2]
     copied = tmp_path / "copy"
     shutil.copytree(package, copied / package.name, ignore=shutil.ignore_patterns("__pycache__"))

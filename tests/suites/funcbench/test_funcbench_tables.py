@@ -12,6 +12,7 @@ from toolmark.baselines.backward_planner import BackwardPlanner
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.model import Model
 from toolmark.core.records import Chart, Reply, Request, Score, Table, Task, Trajectory
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.score_columns import gather_columns
 from toolmark.suites.funcbench import funcbench_paper_results
 from toolmark.suites.funcbench.funcbench_suite import SCORER
@@ -29,17 +30,17 @@ class Mute(Model):
 
 def skill(task: Task) -> Model:
     """Solve what has no irrelevant functions, and what is restated or thought about."""
-    able = (
+    capable = (
         task.axes["irrelevant"] == "0"
         or task.axes.get("protocol") == "restate"
         or task.axes.get("effort") == "medium"
     )
-    return BackwardPlanner() if able else Mute()
+    return BackwardPlanner() if capable else Mute()
 
 
 def scores(play: Play, tasks: Iterable[Task]) -> list[Score]:
     return [
-        Score(task=t.id, item=t.item, axes=t.axes, verdicts=dict(SCORER.score(t, x)))
+        Score(task=t.id, item=t.item, axes=t.axes, verdicts=dict(SCORER.score(Episode(t, x))))
         for t, x in play(tasks, skill)
     ]
 
@@ -147,7 +148,7 @@ def test_restated_and_plain_are_compared_in_pairs(play: Play) -> None:
 
 def test_efforts_are_compared_in_pairs(play: Play) -> None:
     made = scores(play, tm.load("funcbench", preset="effort", graphs=2, seed=1))
-    # the order in which episodes end is no order of efforts
+    # the order in which episodes end is not an order of efforts
     (row,) = table(shown(reversed(made)), "The same items asked in two ways").rows
     assert row[:3] == ("this run, core 5", "minimal → medium", 80)
     assert str(row[3]).startswith("10.0\u00a0%")

@@ -17,6 +17,7 @@ from toolmark.core.errors import UsageError
 from toolmark.core.model import Model
 from toolmark.core.records import Task, Trajectory
 from toolmark.environments.function_graph import Graph, GraphIndex, read_graph
+from toolmark.scoring.episode import Episode
 from toolmark.suites.funcbench import funcbench_controls, graph_shape, task_generation
 from toolmark.suites.funcbench.funcbench_suite import SCORER
 from toolmark.suites.funcbench.graph_shape import GraphSize
@@ -181,7 +182,7 @@ def test_every_graph_obeys_every_law(play: Play, parameters: GraphSize, seed: in
     assert json_codec.encode_record(make(parameters, seed + 1)) != json_codec.encode_record(task)
     # the oracle, which goes through the world, needs every core function once and nothing else
     ((_, trajectory),) = play([task], lambda task: funcbench_controls.make_oracle(task, 0, {}))
-    verdict = SCORER.score(task, trajectory)["official"]
+    verdict = SCORER.score(Episode(task, trajectory))["official"]
     assert verdict.outcome == "correct"
     assert verdict.parts["derived_from_known"] == 1
     assert verdict.parts["calls"] == verdict.parts["correct_core"] == parameters.core

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from tests.environments.mcp.mcp_episodes import gone, soon
 from tests.reports.page_reader import read_page
 from tests.suites.funcbench.mcp_episodes import MODELS, Make, Stage, play, some
+from tests.timeless import without_durations
 
 import toolmark as tm
 from toolmark import api
@@ -29,12 +30,13 @@ from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request, Result, Task
+from toolmark.environments.class_environments import ClassEnvironments
 from toolmark.environments.function_graph import (
     FunctionGraphEnvironment,
-    FunctionGraphFactory,
     GraphIndex,
     read_graph,
 )
+from toolmark.scoring.episode import Episode
 from toolmark.suites.funcbench import funcbench_controls, mcp_environment, workflow_alignment
 from toolmark.suites.funcbench.funcbench_suite import SCORER
 from toolmark.suites.funcbench.mcp_task_server import find_in_folder
@@ -59,11 +61,12 @@ def test_an_episode_over_mcp_is_the_one_in_the_process(name: str, stage: Stage) 
         *some(limit_calls=False, restate=True),
         *some(core=12, depth=6, graphs=1),
     ]
-    near = asyncio.run(play(FunctionGraphFactory(), tasks, MODELS[name]))
-    far = stage.run(play(stage.site, tasks, MODELS[name]))
+    near = asyncio.run(play(ClassEnvironments(FunctionGraphEnvironment), tasks, MODELS[name]))
+    near = [*map(without_durations, near)]
+    far = [*map(without_durations, stage.run(play(stage.site, tasks, MODELS[name])))]
     assert far == near  # steps, results, answers, final states, tools
     for task, one, other in zip(sorted(tasks, key=lambda t: t.id), near, far, strict=True):
-        assert SCORER.score(task, one) == SCORER.score(task, other)
+        assert SCORER.score(Episode(task, one)) == SCORER.score(Episode(task, other))
 
 
 FUNCTION = some()[0].data["graph"]["nodes"][0]
@@ -110,8 +113,11 @@ def test_episodes_of_one_task_do_not_know_each_others_values(stage: Stage) -> No
     task = some(restate=True)[0]
     copies = [replace(task, id=str(number)) for number in range(20)]
     found = stage.run(play(stage.site, copies, MODELS["oracle, one by one"], n=20))
-    (near,) = asyncio.run(play(FunctionGraphFactory(), [task], MODELS["oracle, one by one"]))
-    assert all(trajectory.steps == near.steps for trajectory in found)
+    (near,) = asyncio.run(
+        play(ClassEnvironments(FunctionGraphEnvironment), [task], MODELS["oracle, one by one"])
+    )
+    steps = without_durations(near).steps
+    assert all(without_durations(trajectory).steps == steps for trajectory in found)
 
 
 def test_calls_of_a_reply_run_at_once_unless_their_order_shows(stage: Stage) -> None:
@@ -132,8 +138,8 @@ def test_a_run_over_mcp_scores_reports_and_pairs_with_one_in_the_process(
     far = api.run(
         api.load("funcbench", transport="mcp", **parameters), "control/oracle", log_dir=tmp_path
     )
-    by_task = {x.task: x for x in near.trajectories()}
-    assert {x.task: x for x in far.trajectories()} == by_task
+    by_task = {x.task: without_durations(x) for x in near.trajectories()}
+    assert {x.task: without_durations(x) for x in far.trajectories()} == by_task
     schedule = "Alignment with the ideal schedule"
     assert schedule in read_page(api.write_report(far)).root.tables
     assert schedule not in read_page(api.write_report(near)).root.tables
@@ -178,7 +184,7 @@ def test_a_server_that_dies_costs_the_episodes_under_way_and_is_started_once_mor
 ) -> None:
     task = some()[0]
 
-    async def lose(
+    async def discard(
         site: EnvironmentFactory, started: list[asyncio.subprocess.Process], n: int
     ) -> None:
         with pytest.raises(ToolEnvironmentError, match="'funcbench'"):
@@ -191,11 +197,11 @@ def test_a_server_that_dies_costs_the_episodes_under_way_and_is_started_once_mor
 
     async def scene() -> None:
         async with watched(tmp_path, monkeypatch) as (site, started):
-            await lose(site, started, 1)
+            await discard(site, started, 1)
             (solved,) = await play(site, [task], MODELS["planner"])
-            assert SCORER.score(task, solved)["official"].outcome == "correct"
+            assert SCORER.score(Episode(task, solved))["official"].outcome == "correct"
             assert len(started) == 2
-            await lose(site, started, 2)
+            await discard(site, started, 2)
             with pytest.raises(ToolEnvironmentError, match="'funcbench' did not start"):
                 async with site.open_environment(task, {}):
                     pass
@@ -302,7 +308,7 @@ def aligned(task: Task, make: Make, play: Any) -> Mapping[str, float]:
     ((_, trajectory),) = play([task], make)
     return {
         name: value
-        for name, value in SCORER.score(task, trajectory)["official"].parts.items()
+        for name, value in SCORER.score(Episode(task, trajectory))["official"].parts.items()
         if name.startswith("align_")
     }
 
@@ -343,7 +349,7 @@ def test_bad_calls_lower_precision_and_nothing_that_is_of_the_schedule(
     lower = 0
     for task in some(transport="mcp", limit_calls=False, graphs=6):
         ((_, trajectory),) = play([task], MODELS[fault])
-        parts = SCORER.score(task, trajectory)["official"].parts
+        parts = SCORER.score(Episode(task, trajectory))["official"].parts
         core = float(task.axes["core"])
         assert parts["align_recall"] == 1.0
         assert parts["align_precision"] == pytest.approx(core / parts["calls"])

@@ -130,8 +130,8 @@ def test_tools_are_not_in_the_order_of_the_graph() -> None:
 def test_the_question_gives_exactly_the_known_values(tasks: list[Task]) -> None:
     for task in tasks:
         found = read_graph(task)
-        told = dict(re.findall(r"^([a-z]+) = ([0-9]+)$", text(task), re.MULTILINE))
-        assert {name: int(value) for name, value in told.items()} == found.known_values
+        reported = dict(re.findall(r"^([a-z]+) = ([0-9]+)$", text(task), re.MULTILINE))
+        assert {name: int(value) for name, value in reported.items()} == found.known_values
         for node in found.nodes:
             assert node.output.name == found.target or node.output.name not in text(task)
 

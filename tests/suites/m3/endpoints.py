@@ -227,12 +227,12 @@ def load(*, n: int = 2, lost: tuple[str, ...] = ()) -> Suite:
 
 def _asked(index: int) -> Task:
     name = f"shelf-{index}.png"
-    told = published_tasks.question_with_picture(
+    reported = published_tasks.question_with_picture(
         f"What does the drink on shelf {index} cost?", name
     )
     return Task(
         id=f"0000{index:04}", item=f"0000{index:04}", suite="shelves", category="prices",
-        turns=(Turn(messages=(Message(role="user", parts=(Text(told),)),)),),
+        turns=(Turn(messages=(Message(role="user", parts=(Text(reported),)),)),),
         data={"steps": [], "servers": (), "images": (name,), "answer": "",
               "similarity": "exact"},
     )  # fmt: skip

@@ -23,10 +23,12 @@ from tests.suites.m3.endpoints import Command, Said
 
 from toolmark.core.model import Model
 from toolmark.core.records import Image, Judgement, Reply, Request, Result, Text
+from toolmark.judging import episode_material, panel_findings
+from toolmark.judging.judge_asking import MAX_ATTEMPTS
 from toolmark.runs import judge_panels
 from toolmark.runs.run_store import Run
-from toolmark.suites.m3 import judge_panel, judge_questions
-from toolmark.suites.m3.judge_questions import JUDGEMENT_KINDS, MAX_ATTEMPTS
+from toolmark.suites.m3 import judge_questions
+from toolmark.suites.m3.judge_questions import JUDGEMENT_KINDS
 from toolmark.suites.m3.m3_tables import ALIGNMENT_MEASURES, JUDGED_MEASURES
 
 # --- reading a number -------------------------------------------------------------------
@@ -104,13 +106,15 @@ def test_a_flood_is_read_at_once(piece: str) -> None:
 def test_the_least_and_the_greatest_of_more_than_two_are_left_out(
     values: list[float], mean: float
 ) -> None:
-    assert judge_panel.trimmed_mean(values) == pytest.approx(mean)
+    assert panel_findings.trimmed_mean(values) == pytest.approx(mean)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_a_panel_s_number_lies_among_its_values(values: list[float]) -> None:
-    assert min(values) - 1e-12 <= judge_panel.trimmed_mean(values) <= max(values) + 1e-12
-    assert judge_panel.trimmed_mean(values) == pytest.approx(judge_panel.trimmed_mean(values[::-1]))
+    assert min(values) - 1e-12 <= panel_findings.trimmed_mean(values) <= max(values) + 1e-12
+    assert panel_findings.trimmed_mean(values) == pytest.approx(
+        panel_findings.trimmed_mean(values[::-1])
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ def test_a_panel_s_number_lies_among_its_values(values: list[float]) -> None:
      (4, 3, True), (4, 2, False), (7, 3, True), (7, 0, False)],
 )  # fmt: skip
 def test_a_number_takes_three_judges_or_all(n_asked: int, n_answered: int, counts: bool) -> None:
-    assert (judge_panel.combine_ratings([0.5] * n_answered, n_asked) is not None) == counts
+    assert (panel_findings.combine_ratings([0.5] * n_answered, n_asked) is not None) == counts
 
 
 # --- asking -----------------------------------------------------------------------------
@@ -331,11 +335,11 @@ def test_what_cannot_be_read_is_asked_five_times_with_the_reason(
     assert len(served.asked["a"]) == MAX_ATTEMPTS
     assert "has no number" in endpoints.said(served.asked["a"][1])
     assert said.code == 3
-    (kept,) = run.judgements()
-    assert kept.value is None
-    assert kept.failure is not None and kept.failure.kind == "judge"
-    assert kept.failure.message == "5 attempts, the last one: the reply has no number"
-    assert kept.usage.input == 7 * MAX_ATTEMPTS
+    (saved,) = run.judgements()
+    assert saved.value is None
+    assert saved.failure is not None and saved.failure.kind == "judge"
+    assert saved.failure.message == "5 attempts, the last one: the reply has no number"
+    assert saved.usage.input == 7 * MAX_ATTEMPTS
     assert "task_completion" not in _verdict(run)
     assert said.json["judged"][0]["mean"] is None
 
@@ -461,11 +465,11 @@ def test_hostile_text_is_material_that_cannot_break_out(tmp_path: Path, toolmark
 
 
 def test_floods_are_cut_and_pictures_are_named() -> None:
-    flood = Result(parts=(Text("x" * (judge_questions.MAX_RESULT_CHARS + 7)),))
-    assert judge_questions.result_text(flood).endswith(" [7 more characters]")
+    flood = Result(parts=(Text("x" * (episode_material.MAX_RESULT_CHARS + 7)),))
+    assert episode_material.result_text(flood).endswith(" [7 more characters]")
     shown = Result(parts=(Text("see"), Image(sha256="0" * 64, mime="image/png", size_bytes=1)))
-    assert judge_questions.result_text(shown) == "see\n[image/png]"
-    assert judge_questions.result_text(Result(structured={"n": 1})) == '{"n": 1}'
+    assert episode_material.result_text(shown) == "see\n[image/png]"
+    assert episode_material.result_text(Result(structured={"n": 1})) == '{"n": 1}'
 
 
 def test_forms_tell_kinds_and_pictures_apart() -> None:
@@ -478,7 +482,7 @@ def test_forms_tell_kinds_and_pictures_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["--kind", "taste"], "no judgement 'taste'"),
         (["--kind", ","], "name one"),
@@ -487,19 +491,19 @@ def test_forms_tell_kinds_and_pictures_apart() -> None:
     ],
 )
 def test_a_wrong_command_is_reported_before_anything_is_asked(
-    tmp_path: Path, toolmark: Command, words: list[str], told: str
+    tmp_path: Path, toolmark: Command, words: list[str], reported: str
 ) -> None:
     run = endpoints.run(tmp_path, n=1)
     said = toolmark("judge", run.path, "-j", "http://127.0.0.1:1/v1#a", *words)
     assert said.code == 2
-    assert told in said.err
+    assert reported in said.err
     assert not (run.path / judge_panels.JUDGEMENTS_FILE).exists()
 
 
 def test_other_suites_and_empty_runs_are_refused(tmp_path: Path, toolmark: Command) -> None:
     other = endpoints.run(tmp_path, n=1, suite="bfcl")
     said = toolmark("judge", other.path, "-j", "http://127.0.0.1:1/v1#a")
-    assert said.code == 2 and "a run of 'bfcl'" in said.err
+    assert said.code == 2 and "suite 'bfcl' asks no judge" in said.err
     empty = endpoints.run(tmp_path / "empty", n=1)
     (empty.path / "trajectories.jsonl").unlink()
     said = toolmark("judge", empty.path, "-j", "http://127.0.0.1:1/v1#a")
@@ -534,10 +538,10 @@ def test_a_killed_judge_goes_on_where_it_was(tmp_path: Path, toolmark: Command) 
         child.append(subprocess.Popen(command, env=plain, stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL))  # fmt: skip
         assert child[0].wait(60) == -signal.SIGKILL
-        kept = len(list(run.judgements()))
-        assert 8 <= kept <= 9
+        saved = len(list(run.judgements()))
+        assert 8 <= saved <= 9
         served.asked.clear()
         assert _judge(toolmark, run, served).code == 0
-        assert len(served.asked["a"]) == 24 - kept
+        assert len(served.asked["a"]) == 24 - saved
     keys = [(j.task, j.kind) for j in run.judgements()]
     assert len(keys) == len(set(keys)) == 24

@@ -49,12 +49,12 @@ def player(body: dict[str, Any]) -> dict[str, Any]:
 def shortest(body: dict[str, Any]) -> str:
     """Keep the reading and the price, as a model should."""
     steps = endpoints.material(body)["steps"]
-    kept = [
+    saved = [
         {"calls": [{"name": c["name"], "arguments": c["arguments"]} for c in step["calls"]]}
         for step in steps
         if step["calls"][0]["name"] != "shop/ping"
     ]
-    return "Here it is:\n" + json.dumps({"steps": kept})
+    return "Here it is:\n" + json.dumps({"steps": saved})
 
 
 def condensing(body: dict[str, Any]) -> bool:
@@ -69,7 +69,7 @@ def judge(
 
 
 def command(folder: Path, served: endpoints.Endpoint, *more: object) -> list[str]:
-    words = ["author", SUITE, "-m", served["p"], "--judge", served["j"], "-o", folder]
+    words = ["author", SUITE, "-m", served["p"], "--judge-model", served["j"], "-o", folder]
     return [*map(str, words), "--max-retries", "0", *map(str, more)]
 
 
@@ -240,8 +240,8 @@ def test_the_reason_outlives_the_command(tmp_path: Path, toolmark: Command) -> N
         served.asked.clear()
         assert run(toolmark, tmp_path / "made", served, "--limit", 1).code == 0
     assert "Look the price up." in endpoints.said(served.asked["p"][0])
-    told = [d.outcome for d in m3_authoring.read_decisions(tmp_path / "made")["00000000"]]
-    assert told == ["rejected", "not_run", "accepted"]
+    reported = [d.outcome for d in m3_authoring.read_decisions(tmp_path / "made")["00000000"]]
+    assert reported == ["rejected", "not_run", "accepted"]
 
 
 def test_a_refused_key_stops_the_work(tmp_path: Path, toolmark: Command) -> None:
@@ -273,10 +273,10 @@ def test_people_review_what_models_made(tmp_path: Path, toolmark: Command) -> No
         log.append(
             Decision(task=task, repeat=repeat, decision="accept", reviewer="ada", time="now")
         )
-    told = review_reference_export.write_references(found, log, tmp_path / "kept.json")
-    assert told.n_accepted == 2
-    kept = json.loads((tmp_path / "kept.json").read_text())
-    assert kept == json.loads((folder / m3_authoring.TRUTHS_FILE).read_text())
+    reported = review_reference_export.write_references(found, log, tmp_path / "kept.json")
+    assert reported.n_accepted == 2
+    saved = json.loads((tmp_path / "kept.json").read_text())
+    assert saved == json.loads((folder / m3_authoring.TRUTHS_FILE).read_text())
 
 
 def test_a_kill_between_a_decision_and_its_reference_is_repaired(
@@ -329,7 +329,7 @@ def test_another_request_or_a_full_folder_is_refused(tmp_path: Path, toolmark: C
         (tmp_path / "full" / "thesis.txt").write_text("mine")
         said = run(toolmark, tmp_path / "full", served)
         assert said.code == 2 and "not empty" in said.err
-        said = toolmark("author", SUITE, "-m", "control/always-call", "--judge", served["j"],
+        said = toolmark("author", SUITE, "-m", "control/always-call", "--judge-model", served["j"],
                         "-o", tmp_path / "new")  # fmt: skip
         assert said.code == 2 and "control" in said.err
     assert not (tmp_path / "new").exists()
@@ -347,7 +347,7 @@ def test_references_are_made_where_there_are_none_and_no_encoder_is_asked_for(
     servers.write_text(json.dumps({"mcpServers": {"one": fault()}}))
     made = tmp_path / "made"
     with endpoints.serving(p=calls, j=judge(shorten=lambda body: "no")) as served:
-        words = ["author", "m3", "-m", served["p"], "--judge", served["j"], "-o", str(made)]
+        words = ["author", "m3", "-m", served["p"], "--judge-model", served["j"], "-o", str(made)]
         words += ["-T", f"truths={tasks}", "-T", f"servers={servers}", "-T", "agent=loop"]
         assert toolmark(*words).code == 0
     (entry,) = json.loads((made / m3_authoring.TRUTHS_FILE).read_text())

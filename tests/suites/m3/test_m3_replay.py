@@ -30,8 +30,8 @@ ALL = ("one", "two")
 
 
 def call(name: str, result: Any = ..., **arguments: Any) -> dict[str, Any]:
-    held = {} if result is ... else {"result": result}
-    return {"name": name, "arguments": arguments, **held}
+    collected = {} if result is ... else {"result": result}
+    return {"name": name, "arguments": arguments, **collected}
 
 
 def entry(id: str, *steps: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -45,8 +45,8 @@ def files(folder: Path, *entries: dict[str, Any], **servers: Any) -> tuple[Path,
         name: {"command": sys.executable, "args": [FAULT], **servers.get(name, {})} for name in ALL
     }
     paths = folder / "held.json", folder / "mcp.json"
-    for path, held in zip(paths, (list(entries), {"mcpServers": known}), strict=True):
-        path.write_text(json.dumps(held))
+    for path, collected in zip(paths, (list(entries), {"mcpServers": known}), strict=True):
+        path.write_text(json.dumps(collected))
     return paths
 
 
@@ -60,7 +60,7 @@ def rows(path: Path) -> list[ReplayedCall]:
 def test_each_call_has_its_outcome_and_is_compared_with_its_record(
     toolmark: Command, tmp_path: Path
 ) -> None:
-    held, servers = files(
+    collected, servers = files(
         tmp_path,
         entry(
             "a",
@@ -70,7 +70,9 @@ def test_each_call_has_its_outcome_and_is_compared_with_its_record(
         ),
         entry("b", [call("one/echo", text="hi"), call("two/picture")]),
     )
-    said = toolmark("replay", held, "--servers", servers, "-o", tmp_path / "out.jsonl", "--json")
+    said = toolmark(
+        "replay", collected, "--servers", servers, "-o", tmp_path / "out.jsonl", "--json"
+    )
     assert said.code == 0, said.err
     made = rows(tmp_path / "out.jsonl")
     assert [(row.task, row.step, row.position) for row in made] == [
@@ -107,9 +109,9 @@ def test_every_trajectory_starts_from_a_clean_workspace(toolmark: Command, tmp_p
         [call("one/count", "3"), call("one/write", path="here.txt", text="x")],
         [call("one/frail", marker="/workspace/here.txt")],
     ]
-    held, servers = files(tmp_path, *(entry(id, *made) for id in "abcdef"))
+    collected, servers = files(tmp_path, *(entry(id, *made) for id in "abcdef"))
     out = tmp_path / "out.jsonl"
-    said = toolmark("replay", held, "--servers", servers, "-o", out)
+    said = toolmark("replay", collected, "--servers", servers, "-o", out)
     assert said.code == 0, said.text + said.err
     counted = [row for row in rows(out) if row.name == "one/count"]
     assert {row.agreement for row in counted} == {"equal"} and len(counted) == 18
@@ -121,7 +123,7 @@ def test_every_trajectory_starts_from_a_clean_workspace(toolmark: Command, tmp_p
 def test_what_cannot_be_replayed_is_said_and_the_rest_goes_on(
     toolmark: Command, tmp_path: Path
 ) -> None:
-    held, servers = files(
+    collected, servers = files(
         tmp_path,
         entry("lost", [call("one/echo", "a", text="a"), call("one/die")], [call("one/echo", "b")]),
         entry("dead", [call("two/echo", "a", text="a")]),
@@ -132,7 +134,7 @@ def test_what_cannot_be_replayed_is_said_and_the_rest_goes_on(
         two={"args": [FAULT, "--refuse"]},
     )
     out = tmp_path / "out.jsonl"
-    said = toolmark("replay", held, "--servers", servers, "-o", out, "--json")
+    said = toolmark("replay", collected, "--servers", servers, "-o", out, "--json")
     assert said.code == 3
     made = {(row.task, row.step, row.position): row for row in rows(out)}
     assert made["lost", 1, 1].agreement in ("equal", "not replayed")  # they ran at the same time
@@ -141,14 +143,14 @@ def test_what_cannot_be_replayed_is_said_and_the_rest_goes_on(
         ("lost", 1, 2): "one", ("lost", 2, 1): "an earlier call", ("dead", 1, 1): "two",
         ("absent", 1, 1): "three: not configured", ("blind", 1, 1): "gone.png",
     }  # fmt: skip
-    for place, told in reasons.items():
+    for place, reported in reasons.items():
         assert made[place].agreement == "not replayed" and not made[place].outcome
-        assert told in made[place].reason, made[place]
+        assert reported in made[place].reason, made[place]
     assert said.json["n_lost"] == 4
-    assert toolmark("replay", held, "--servers", servers, "-o", out, "--ids", "good").code == 0
+    assert toolmark("replay", collected, "--servers", servers, "-o", out, "--ids", "good").code == 0
     assert [row.task for row in rows(out)] == ["good"]
     assert "did you mean: good" in toolmark(
-        "replay", held, "--servers", servers, "--ids", "god"
+        "replay", collected, "--servers", servers, "--ids", "god"
     ).err  # fmt: skip
 
 
@@ -160,9 +162,9 @@ def test_arguments_are_sent_as_the_published_executor_sends_them(
         {"name": "one/count", "arguments": None, "result": "1"},
         {"name": "one/where", "result": "/workspace"},
     ]
-    held, servers = files(tmp_path, entry("a", *([each] for each in made)))
+    collected, servers = files(tmp_path, entry("a", *([each] for each in made)))
     out = tmp_path / "out.jsonl"
-    assert toolmark("replay", held, "--servers", servers, "-o", out).code == 0
+    assert toolmark("replay", collected, "--servers", servers, "-o", out).code == 0
     assert [row.agreement for row in rows(out)] == ["equal"] * 3
 
 
@@ -170,10 +172,10 @@ def test_arguments_are_sent_as_the_published_executor_sends_them(
 def test_what_is_said_of_equal_results_is_said_where_any_were_compared(
     toolmark: Command, tmp_path: Path, recorded: bool
 ) -> None:
-    held, servers = files(
+    collected, servers = files(
         tmp_path, entry("a", [call("one/echo", *(["hi"] if recorded else []), text="hi")])
     )
-    said = toolmark("replay", held, "--servers", servers, "-o", tmp_path / "again.jsonl")
+    said = toolmark("replay", collected, "--servers", servers, "-o", tmp_path / "again.jsonl")
     assert said.code == 0
     assert ("Results are equal where" in said.text) == recorded
 
@@ -182,13 +184,13 @@ def test_what_is_said_of_equal_results_is_said_where_any_were_compared(
 
 
 def test_a_recorded_run_is_replayed_from_its_recording(toolmark: Command, tmp_path: Path) -> None:
-    held, servers = files(
+    collected, servers = files(
         tmp_path,
         entry("a", [call("one/count"), call("one/echo", text="hi")], [call("one/count")]),
         entry("b", [call("two/wrong")]),
     )
     tape = tmp_path / "tape.jsonl"
-    words = ("-T", f"truths={held}", "-T", f"servers={servers}", "-T", "similarity=exact")
+    words = ("-T", f"truths={collected}", "-T", f"servers={servers}", "-T", "similarity=exact")
     run = toolmark("run", "m3", "-m", "control/oracle", *words, "-T", f"cassette={tape}",
                    "-T", "mode=record", "--log-dir", tmp_path / "runs", "--json")  # fmt: skip
     assert run.json["n_run"] == 2, run.err
@@ -202,8 +204,8 @@ def test_a_recorded_run_is_replayed_from_its_recording(toolmark: Command, tmp_pa
         assert again.json["results"]["equal"] == again.json["n_calls"] == 4
         assert again.json["outcomes"] == again.json["recorded"]
         assert [row.agreement for row in rows(path / "replay.jsonl")] == ["equal"] * 4
-    kept = [line for line in tape.read_text().splitlines() if '"echo"' not in line]
-    tape.write_text("".join(f"{line}\n" for line in kept if '"text":"hi"' not in line))
+    saved = [line for line in tape.read_text().splitlines() if '"echo"' not in line]
+    tape.write_text("".join(f"{line}\n" for line in saved if '"text":"hi"' not in line))
     again = toolmark("replay", path, "--cassette", tape, "--json")
     assert again.code == 3 and again.json["n_lost"] == 1
     assert any("no recorded answer" in reason for reason in again.json["reasons"])
@@ -224,10 +226,10 @@ def test_a_run_of_m3_local_is_replayed_on_its_own_servers(
 def test_what_has_no_trajectories_or_nobody_to_answer_is_refused(
     toolmark: Command, tmp_path: Path
 ) -> None:
-    held, servers = files(tmp_path, entry("a", [call("one/echo")]))
-    assert toolmark("replay", held).code == 2
-    held.write_text(json.dumps([{"id": "a", "steps": [{"calls": [{}]}]}]))
-    said = toolmark("replay", held, "--servers", servers)
+    collected, servers = files(tmp_path, entry("a", [call("one/echo")]))
+    assert toolmark("replay", collected).code == 2
+    collected.write_text(json.dumps([{"id": "a", "steps": [{"calls": [{}]}]}]))
+    said = toolmark("replay", collected, "--servers", servers)
     assert said.code == 2 and "$[0].steps[0].calls[0]" in said.err
     said = toolmark("replay", tmp_path, "--servers", servers)
     assert said.code == 2 and "not a run folder" in said.err
@@ -268,15 +270,15 @@ class Hall(EnvironmentFactory):
     """A site of one world, or of one that cannot be opened."""
 
     def __init__(self, environment: Environment | None) -> None:
-        self.held = environment
+        self.collected = environment
 
     @asynccontextmanager
     async def open_environment(
         self, task: Task, needed: Mapping[str, Any], /
     ) -> AsyncIterator[Environment]:
-        if self.held is None:
+        if self.collected is None:
             raise ToolEnvironmentError("closed")
-        yield self.held
+        yield self.collected
 
 
 def past(*sizes: int) -> RecordedTrajectory:
@@ -306,12 +308,12 @@ def test_results_are_equal_where_a_model_sees_the_same(tmp_path: Path) -> None:
     picture = media.add_image(mcp_fault.PNG, "image/png")
     own = Result(parts=(Text("a"), Text("b"), picture), structured={"x": 1}, is_error=True)
     text = m3_prediction_layout.published_result(Result(parts=own.parts), media)
-    held = m3_prediction_layout.entry_to_trajectory(
+    collected = m3_prediction_layout.entry_to_trajectory(
         Task(id="a", suite="m3", turns=(), data={"answer": "", "similarity": "exact"}),
         entry("a", [{"name": "t", "result": text}]),
         media,
     )
-    assert m3_replay.visible_result(held.steps[0].results[0]) == m3_replay.visible_result(own)
+    assert m3_replay.visible_result(collected.steps[0].results[0]) == m3_replay.visible_result(own)
     assert m3_replay.visible_result(Result(structured=1)) != m3_replay.visible_result(
         Result(structured=2)
     )

@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from toolmark.core.records import Call, Reply, Result, Step, Task, Text, Tool, Trajectory
+from toolmark.scoring.episode import Episode
 from toolmark.suites.m3 import m3_scoring
 from toolmark.suites.m3.m3_tables import TOOL_PREFIX, UNKNOWN_TOOL_LABEL
 
@@ -49,7 +50,7 @@ def played(
 
 
 def causes(task: Task, trajectory: Trajectory, reading: str = "official") -> list[str]:
-    verdict = m3_scoring.score_episode(task, trajectory)[reading]
+    verdict = m3_scoring.score_episode(Episode(task, trajectory))[reading]
     assert [label.primary for label in verdict.labels].count(True) == (
         verdict.outcome == "incorrect"
     )
@@ -57,14 +58,14 @@ def causes(task: Task, trajectory: Trajectory, reading: str = "official") -> lis
 
 
 def test_every_call_of_the_reference_makes_it_correct() -> None:
-    for reading, verdict in m3_scoring.score_episode(task(), played(*RIGHT)).items():
+    for reading, verdict in m3_scoring.score_episode(Episode(task(), played(*RIGHT))).items():
         assert verdict.outcome == "correct" and not verdict.labels, reading
         assert verdict.value == pytest.approx(1)
         assert verdict.parts["n_matched"] == verdict.parts["n_truth"] == 2
 
 
 def test_silence_is_wrong_by_every_rule_and_worth_nothing() -> None:
-    for verdict in m3_scoring.score_episode(task(), played()).values():
+    for verdict in m3_scoring.score_episode(Episode(task(), played())).values():
         assert (verdict.outcome, verdict.value) == ("incorrect", 0)
         assert {label.cause for label in verdict.labels} == {"missing_call"}
 
@@ -82,7 +83,7 @@ def test_each_fault_has_its_cause() -> None:
 
 
 def test_a_failed_call_matches_officially_and_not_fairly() -> None:
-    found = m3_scoring.score_episode(task(), played(*RIGHT, results=(BAD, OK)))
+    found = m3_scoring.score_episode(Episode(task(), played(*RIGHT, results=(BAD, OK))))
     assert found["official"].outcome == "correct"
     assert found["fair"].outcome == "incorrect"
     assert found["fair"].parts["recall"] == 0.5
@@ -90,9 +91,9 @@ def test_a_failed_call_matches_officially_and_not_fairly() -> None:
 
 def test_calls_that_were_never_executed_are_no_calls() -> None:
     cut = Step(reply=Reply(), calls=(*RIGHT[0], *RIGHT[1]), results=(OK,))
-    found = m3_scoring.score_episode(task(), Trajectory(task="t", steps=(cut,), ending="calls"))[
-        "official"
-    ]
+    found = m3_scoring.score_episode(
+        Episode(task(), Trajectory(task="t", steps=(cut,), ending="calls"))
+    )["official"]
     assert (found.parts["n_made"], found.parts["outcome:not_executed"]) == (1, 1)
 
 
@@ -100,7 +101,7 @@ def test_state_and_answer_decide_where_they_are_wanted() -> None:
     wanted = task(expected_state={"a.txt": {"text": "hello"}}, answers=["forty-two"])
     state = {"a.txt": {"text": "hello"}}
     free = played((call("b/put", z=0),), answer="It is FORTY-TWO.", state=state)
-    found = m3_scoring.score_episode(wanted, free)["official"]
+    found = m3_scoring.score_episode(Episode(wanted, free))["official"]
     assert (found.outcome, found.value, found.parts["success"]) == ("correct", 1, 1)
     assert found.parts["recall"] == 0
     assert "state" in causes(wanted, played(*RIGHT, answer="forty-two", state={}))
@@ -121,7 +122,7 @@ def test_what_decides_is_the_primary_cause() -> None:
 def test_calls_are_counted_by_tool_and_unknown_tools_together() -> None:
     made = played((call("a/get", x=1), call("b/put", x=9)), (call("a/get"), call("z/1")),
                   (call("z/2"),), results=(OK, OK, OK, BAD, BAD))  # fmt: skip
-    parts = m3_scoring.score_episode(task(), made)["official"].parts
+    parts = m3_scoring.score_episode(Episode(task(), made))["official"].parts
     assert {name: n for name, n in parts.items() if name.startswith(TOOL_PREFIX)} == {
         f"{TOOL_PREFIX}success:a/get": 2, f"{TOOL_PREFIX}success:b/put": 1,
         f"{TOOL_PREFIX}unknown_tool:{UNKNOWN_TOOL_LABEL}": 2,
@@ -133,6 +134,6 @@ def test_similarity_is_what_the_encoder_says() -> None:
         return np.full((len(one), len(other)), 0.7)
 
     near = played((call("a/get", x=7),), (call("b/put", y=7),))
-    found = m3_scoring.score_episode(task(), near, alike)["official"]
+    found = m3_scoring.score_episode(Episode(task(), near), alike)["official"]
     assert found.outcome == "correct"
     assert found.parts["avg_sim_all_cov"] == pytest.approx(0.7, abs=1e-6)

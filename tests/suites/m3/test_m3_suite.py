@@ -169,8 +169,8 @@ def test_a_judged_run_stands_among_the_models_of_the_paper(
     assert [title for title in boards if "Leader" in title] == [
         f"Leaderboard ({reading})" for reading in readings
     ]
-    beside = _values(boards[board.title])
-    assert "a" in beside and "b" not in beside
+    adjacent = _values(boards[board.title])
+    assert "a" in adjacent and "b" not in adjacent
 
 
 class Asks(Model):
@@ -191,7 +191,7 @@ def test_the_prompt_is_asked_where_the_task_file_has_one(
 ) -> None:
     tasks = [entry("00000000") | {"prompt": "Use sums/add."}, entry("00990000")]
     (tmp_path / "tasks.json").write_text(json.dumps(tasks))
-    told = []
+    reported = []
     for fuzzy in (True, False):
         suite = tm.load(
             "m3", agent="loop", tasks=str(tmp_path / "tasks.json"), fuzzy=fuzzy, **parameters
@@ -200,12 +200,12 @@ def test_the_prompt_is_asked_where_the_task_file_has_one(
         model = Asks()
         player: Model = model
         tm.run(suite, player, ids=("00000000",), log_dir=tmp_path / "runs")
-        told.append(model.seen[0].messages[-1].text)
-    assert told == ["How much?", "Use sums/add."]
+        reported.append(model.seen[0].messages[-1].text)
+    assert reported == ["How much?", "Use sums/add."]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         ({"truths": ""}, "-T truths="),
         ({"servers": ""}, "-T servers="),
@@ -216,7 +216,7 @@ def test_the_prompt_is_asked_where_the_task_file_has_one(
     ],
 )
 def test_a_wrong_request_says_what_to_do(
-    parameters: dict[str, Any], change: dict[str, str], told: str
+    parameters: dict[str, Any], change: dict[str, str], reported: str
 ) -> None:
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         tm.load("m3", **(parameters | change))

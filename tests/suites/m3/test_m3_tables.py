@@ -99,8 +99,8 @@ def test_outcomes_take_one_column_for_each_run(n: int) -> None:
     runs: dict[str, Any] = {f"run {i}": rows(WITH_STATE) for i in range(n)}
     table = m3_tables._outcome_table(runs)
     assert len(table.head) == 1 + n
-    told = dict((row[0], row[1]) for row in table.rows)
-    assert told[OUTCOME_DESCRIPTIONS["success"]] == "6 (100.0\u00a0%)"
+    reported = dict((row[0], row[1]) for row in table.rows)
+    assert reported[OUTCOME_DESCRIPTIONS["success"]] == "6 (100.0\u00a0%)"
 
 
 def test_averages_stand_only_where_they_are_known() -> None:

@@ -25,6 +25,7 @@ from toolmark.core.records import (
     Usage,
 )
 from toolmark.scoring import alignment
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.score_columns import gather_columns
 from toolmark.suites.m3 import m3_scoring, m3_tables
 
@@ -56,15 +57,15 @@ def played(*steps: Sequence[dict[str, Any]], answer: str = "", **more: Any) -> T
 
 def test_a_reference_without_calls_is_not_judged() -> None:
     with pytest.raises(DataError, match="'t'"):
-        m3_scoring.score_episode(task(steps=[]), played())
-    m3_scoring.score_episode(task(steps=[], answers=["yes"]), played(answer="yes"))
+        m3_scoring.score_episode(Episode(task(steps=[]), played()))
+    m3_scoring.score_episode(Episode(task(steps=[], answers=["yes"]), played(answer="yes")))
 
 
 def test_only_what_was_counted_is_reported() -> None:
-    bare = m3_scoring.score_episode(task(), played(RIGHT))["official"].parts
+    bare = m3_scoring.score_episode(Episode(task(), played(RIGHT)))["official"].parts
     assert not {"tokens_in", "tokens_out", "latency_s"} & bare.keys()
     usage = Usage(input=7)
-    counted = m3_scoring.score_episode(task(), played(RIGHT, usage=usage, latency_s=2.5))[
+    counted = m3_scoring.score_episode(Episode(task(), played(RIGHT, usage=usage, latency_s=2.5)))[
         "official"
     ].parts
     assert [counted[name] for name in ("tokens_in", "tokens_out", "latency_s")] == [7, 0, 2.5]
@@ -102,7 +103,7 @@ def test_tables_pool_as_the_alignment_does(
         found = (
             m3_scoring.score_missing_prediction(task(), LACKS)
             if lost
-            else m3_scoring.score_episode(task(), played(*steps or ()))
+            else m3_scoring.score_episode(Episode(task(), played(*steps or ())))
         )
         rows.append(
             Score(task=name, item=name, verdicts=found, failure=LACKS.failure if lost else None)
@@ -119,11 +120,11 @@ def test_tables_pool_as_the_alignment_does(
         ]
         pooled, table = alignment.aggregate_alignments(samples), gather_columns(rows, reading)
         if table.run.any():
-            told = {
+            reported = {
                 name: m3_tables.pooled_measure(table, name).value
                 for name in m3_tables.ALIGNMENT_MEASURES
             }
-            assert told == {
+            assert reported == {
                 name: pytest.approx(pooled[name]) for name in m3_tables.ALIGNMENT_MEASURES
             }
             mean = sum(pooled[name] for name in m3_tables.ALIGNMENT_MEASURES) / len(
@@ -135,7 +136,7 @@ def test_tables_pool_as_the_alignment_does(
 def test_a_missing_prediction_is_worth_nothing_to_judges_either() -> None:
     found = {
         name: structs.replace(verdict, parts={**verdict.parts, "information_grounding": 1.0})
-        for name, verdict in m3_scoring.score_episode(task(), played(RIGHT)).items()
+        for name, verdict in m3_scoring.score_episode(Episode(task(), played(RIGHT))).items()
     }
     rows = [
         Score(task="1", item="1", verdicts=found),
@@ -146,8 +147,8 @@ def test_a_missing_prediction_is_worth_nothing_to_judges_either() -> None:
             failure=LACKS.failure,
         ),
     ]
-    told = {
+    reported = {
         name: m3_tables.pooled_measure(gather_columns(rows, name), "information_grounding").value
         for name in m3_scoring.GRADING_RULES
     }
-    assert told == {"official": 1, "paper": 1, "fair": 0.5}
+    assert reported == {"official": 1, "paper": 1, "fair": 0.5}

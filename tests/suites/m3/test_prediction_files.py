@@ -158,12 +158,14 @@ def test_of_a_dialogue_that_disagrees_the_steps_count() -> None:
 
 
 def test_pictures_of_results_are_pictures_and_go_back_to_the_letter() -> None:
-    held = base64.b64encode(PNG).decode()
-    text = json.dumps({"text_parts": ["ö"], "json_parts": [], "images": [held]}, ensure_ascii=False)
+    collected = base64.b64encode(PNG).decode()
+    text = json.dumps(
+        {"text_parts": ["ö"], "json_parts": [], "images": [collected]}, ensure_ascii=False
+    )
     for said, pictured in (
         (text, True),
-        (text.replace(held, "bm9uZQ=="), False),
-        (text.replace(held, "%"), False),
+        (text.replace(collected, "bm9uZQ=="), False),
+        (text.replace(collected, "%"), False),
         (text.replace("[]", "[1]"), False),
         (text + " ", False),
     ):
@@ -294,7 +296,7 @@ def test_a_call_that_was_asked_for_twice_is_one_round() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reported"),
     [
         (prediction() | {"id": 7}, "$[1].id: expected str, got int; write it as a text"),
         ({"id": "00020000"}, "$[1]: missing field steps"),
@@ -308,15 +310,15 @@ def test_a_call_that_was_asked_for_twice_is_one_round() -> None:
     ],
 )
 def test_what_is_wrong_is_named_by_its_place(
-    wrong: Any, told: str, toolmark: Command, tmp_path: Path
+    wrong: Any, reported: str, toolmark: Command, tmp_path: Path
 ) -> None:
     truths = _file(tmp_path / "truths.json", [truth(), truth("00020000")])
     results = _file(tmp_path / "m_test_mcp_fuzzy.json", [prediction(), wrong])
     words = ("import", "m3", results, "--truths", truths, "--similarity", "exact",
              "--log-dir", tmp_path / "runs")  # fmt: skip
     strict = toolmark(*words)
-    assert strict.code == 2 and told in strict.err and not (tmp_path / "runs").exists()
-    if "stands already" in told:  # of two entries for one task neither counts
+    assert strict.code == 2 and reported in strict.err and not (tmp_path / "runs").exists()
+    if "stands already" in reported:  # of two entries for one task neither counts
         results.write_text(json.dumps([prediction("00020000"), prediction(), wrong]))
     lenient = toolmark(*words, "--lenient", "--json")
     assert lenient.code == 3
@@ -325,8 +327,8 @@ def test_what_is_wrong_is_named_by_its_place(
     assert found["parts"]["recall"]["value"] is not None
 
 
-def _file(path: Path, held: Any) -> Path:
-    path.write_text(json.dumps(held))
+def _file(path: Path, collected: Any) -> Path:
+    path.write_text(json.dumps(collected))
     return path
 
 
@@ -366,9 +368,9 @@ def _columns(folder: str) -> dict[str, Columns]:
 def test_ten_truths_and_three_right_predictions_are_three_tenths_by_the_fair_rule(
     toolmark: Command, tmp_path: Path
 ) -> None:
-    held = [truth(f"000{n}0000") for n in range(10)]
-    truths = _file(tmp_path / "truths.json", held)
-    results = _file(tmp_path / "results.json", held[:3])
+    collected = [truth(f"000{n}0000") for n in range(10)]
+    truths = _file(tmp_path / "truths.json", collected)
+    results = _file(tmp_path / "results.json", collected[:3])
     said = toolmark("import", "m3", results, "--truths", truths, "--similarity", "exact",
                     "--log-dir", tmp_path / "runs", "--json")  # fmt: skip
     readings = _columns(said.json["run_dir"])
@@ -388,8 +390,8 @@ def test_what_is_not_run_for_another_reason_counts_by_no_rule(
     toolmark: Command, tmp_path: Path
 ) -> None:
     ids = (ID, "00020000", "00030000", "00040000")
-    held = [truth(id) for id in ids[:2]] + [truth(id, steps=[]) for id in ids[2:]]
-    truths = _file(tmp_path / "truths.json", held)
+    collected = [truth(id) for id in ids[:2]] + [truth(id, steps=[]) for id in ids[2:]]
+    truths = _file(tmp_path / "truths.json", collected)
     wrong = truth(ids[1], steps=7)
     results = _file(tmp_path / "results.json", [prediction(), wrong, prediction(ids[2])])
     said = toolmark("import", "m3", results, "--truths", truths, "--similarity", "exact",
@@ -440,8 +442,8 @@ def test_a_pipe_is_no_file_and_is_not_waited_on(
 
 
 def test_predictions_go_out_as_they_came(toolmark: Command, tmp_path: Path) -> None:
-    held = [prediction(), truth("00020000", extra={"any": [1.0, 1, None]})]
-    results = _file(tmp_path / "results.json", {each["id"]: each for each in held})
+    collected = [prediction(), truth("00020000", extra={"any": [1.0, 1, None]})]
+    results = _file(tmp_path / "results.json", {each["id"]: each for each in collected})
     truths = _file(tmp_path / "truths.json", [truth(), truth("00020000")])
     said = toolmark("import", "m3", results, "--truths", truths, "--similarity", "exact",
                     "--log-dir", tmp_path / "runs", "-m", "some/model", "--json")  # fmt: skip
@@ -449,7 +451,7 @@ def test_predictions_go_out_as_they_came(toolmark: Command, tmp_path: Path) -> N
     found = said.json
     assert found["model"] == "some/model"
     assert toolmark("export", "m3", found["run_dir"], "-o", tmp_path / "back.json").code == 0
-    assert canonical(json.loads((tmp_path / "back.json").read_text())) == canonical(held)
+    assert canonical(json.loads((tmp_path / "back.json").read_text())) == canonical(collected)
 
 
 def test_flags_of_the_other_kind_are_refused(toolmark: Command, tmp_path: Path) -> None:
@@ -472,7 +474,7 @@ def test_published_truths_score_themselves_as_published(toolmark: Command, tmp_p
     assert values.pop("avg6") == pytest.approx((5 + 0.935055) / 6, abs=5e-7)
     assert values and set(values.values()) == {1.0}
     toolmark("export", "m3", found["run_dir"], "-o", tmp_path / "back.json")
-    held = {each["id"]: each for each in json.loads(truths.read_bytes())}
+    collected = {each["id"]: each for each in json.loads(truths.read_bytes())}
     assert canonical(json.loads((tmp_path / "back.json").read_text())) == canonical(
-        list(held.values())
+        list(collected.values())
     )

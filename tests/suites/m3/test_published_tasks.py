@@ -23,9 +23,9 @@ def entry(id: Any = "00010000", **more: Any) -> dict[str, Any]:
     return {"id": id, "question": "Where?", "steps": [{"step": 1, "calls": [call]}], **more}
 
 
-def write(folder: Path, held: Any) -> Path:
+def write(folder: Path, collected: Any) -> Path:
     path = folder / "truths.json"
-    path.write_text(held if isinstance(held, str) else json.dumps(held))
+    path.write_text(collected if isinstance(collected, str) else json.dumps(collected))
     return path
 
 
@@ -50,7 +50,7 @@ def test_an_object_by_id_is_read_as_a_list(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("held", "told"),
+    ("collected", "reported"),
     [
         ("[", "line 1, column 2: not JSON, or cut short"),
         ('[{"id": "1",\n  "question": }]', "line 2, column 15: not JSON"),
@@ -70,10 +70,10 @@ def test_an_object_by_id_is_read_as_a_list(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_as_expected_is_named_with_its_place(
-    tmp_path: Path, held: Any, told: str
+    tmp_path: Path, collected: Any, reported: str
 ) -> None:
-    with pytest.raises(DataError, match=f"(?s)truths.json.*{told}"):
-        published_tasks.read_task_entries(write(tmp_path, held))
+    with pytest.raises(DataError, match=f"(?s)truths.json.*{reported}"):
+        published_tasks.read_task_entries(write(tmp_path, collected))
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:

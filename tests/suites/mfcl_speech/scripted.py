@@ -190,10 +190,10 @@ def hastens(task: Task, rng: Random) -> tuple[Plays, dict[int, str]] | None:
         for _, given in calls:
             for name in [n for n, value in given.items() if gone(task, turn, value)]:
                 del given[name]
-        kept = [
+        saved = [
             call for call, old in zip(calls, before[turn], strict=True) if call[1] or not old[1]
         ]
-        calls[:] = kept or calls
+        calls[:] = saved or calls
     return (made, {}) if made != before else None
 
 
@@ -208,7 +208,7 @@ def gone(task: Task, turn: int, value: Any) -> bool:
 
 
 def distorts(task: Task, rng: Random) -> tuple[Plays, dict[int, str]] | None:
-    """FM3: take a value that is no name for one that sounds like it."""
+    """FM3: take a value that is not a name for one that sounds like it."""
     plays = right(task)
     found = [(p, v) for p, v in places(task, plays, rng) if not chosen(task, p)]
     found.sort(key=lambda each: isinstance(each[1], str))  # numbers first
@@ -236,11 +236,11 @@ def asks(task: Task, rng: Random) -> tuple[Plays, dict[int, str]] | None:
     """FM4: ask for what the user cannot tell, instead of the calls of a turn."""
     plays = right(task)
     turn = seeds.draw_one(rng, due(task, plays))
-    told = task.data["whitelist"][turn]
+    reported = task.data["whitelist"][turn]
     written = task.data["written"][turn]
     for n in seeds.sample_indices(rng, len(QUESTIONS), len(QUESTIONS)):
         text = QUESTIONS[n]
-        if not clarification_rules.rule_on_message(text, told, written).allowed:
+        if not clarification_rules.rule_on_message(text, reported, written).allowed:
             return plays, {turn: text}
     return None
 

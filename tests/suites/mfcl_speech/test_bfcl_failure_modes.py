@@ -53,26 +53,26 @@ def suite(tasks: Sequence[Task], store: Path) -> tm.Suite:
 def test_the_mode_of_an_agent_is_named_on_real_requests(mode: str, tmp_path: Path) -> None:
     agent = scripted.AGENTS[mode]
     noisy = speech_run.tasks((CUT if mode == "FM2" else "noisy",), **N)
-    able = [task for task in noisy if scripted.spoilt(task, agent)]
+    capable = [task for task in noisy if scripted.spoilt(task, agent)]
     run = tm.run(
-        suite(able[:MOST], tmp_path / "media"), f"control/{mode.lower()}", log_dir=tmp_path
+        suite(capable[:MOST], tmp_path / "media"), f"control/{mode.lower()}", log_dir=tmp_path
     )
     named: Counter[str] = Counter()
-    told = []
+    reported = []
     for score in run.scores():
         verdict = score.verdicts["official"]
         assert verdict.outcome in ("correct", "incorrect")
         if verdict.outcome == "incorrect":
             [first] = [label for label in verdict.labels if label.primary]
             named[first.suite_cause] += 1
-            told += (
+            reported += (
                 [(score.task, first.suite_cause, first.evidence)]
                 if first.suite_cause != mode
                 else []
             )
     n = named.total()
     print(f"{mode}: {named[mode]} of {n} named ({100 * named[mode] / n:.1f} %); {dict(named)}")
-    for each in told:
+    for each in reported:
         print("   ", *each)
     assert n >= FEWEST
     assert named[mode] >= AIM * n

@@ -95,9 +95,9 @@ def test_a_model_names_topics_and_the_values_are_ours() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_out_of_form_is_asked_for_again_and_is_then_an_error(text: str) -> None:
-    with pytest.raises(EndpointError, match=r"\bm\b") as told:
+    with pytest.raises(EndpointError, match=r"\bm\b") as reported:
         asked(text)
-    assert repr(text[:200]) in str(told.value) and "judge=" in str(told.value)
+    assert repr(text[:200]) in str(reported.value) and "judge=" in str(reported.value)
     found, model = asked(text, answer(allowed=False))
     assert (found.allowed, found.reply, found.topics) == (False, "", ())
     assert found.usage == Usage(input=14, output=4)
@@ -128,9 +128,9 @@ def test_no_text_of_a_judge_makes_the_user_say_more_than_values(text: str) -> No
     ],
 )
 def test_an_unreadable_ruling_says_what_is_wrong_with_it(text: str, why: str) -> None:
-    with pytest.raises(EndpointError) as told:
+    with pytest.raises(EndpointError) as reported:
         asked(text)
-    assert why in str(told.value)
+    assert why in str(reported.value)
 
 
 @pytest.mark.parametrize(
@@ -141,12 +141,12 @@ def test_a_judge_that_fails_is_not_taken_for_the_model(error: EndpointError) -> 
     async def model(request: Request, /) -> Reply:
         raise error
 
-    with pytest.raises(type(error), match=r"^judge http://h/v1#j: ") as told:
+    with pytest.raises(type(error), match=r"^judge http://h/v1#j: ") as reported:
         asyncio.run(
             clarification_judge.ModelJudge(adapt_function(model), "http://h/v1#j")(QUESTION)
         )
-    assert str(error) in str(told.value) and "judge=" in str(told.value)
-    assert vars(told.value) == vars(error), "how long to wait, and what the status was"
+    assert str(error) in str(reported.value) and "judge=" in str(reported.value)
+    assert vars(reported.value) == vars(error), "how long to wait, and what the status was"
 
 
 def task(more: dict[str, Any], n_turns: int = 1) -> Task:
@@ -236,10 +236,10 @@ def test_the_prompt_says_how_the_user_is_heard() -> None:
     assert "transcript" in system_prompts.make_system_prompt()
     assert "transcript" not in system_prompts.make_system_prompt("user")
     assert "hear the user" in system_prompts.make_system_prompt("user")
-    for told in ("language", "spelled", "letter by letter", "groups", "guess"):
+    for reported in ("language", "spelled", "letter by letter", "groups", "guess"):
         assert (
-            told in system_prompts.make_system_prompt()
-            and told in system_prompts.make_system_prompt("user")
+            reported in system_prompts.make_system_prompt()
+            and reported in system_prompts.make_system_prompt("user")
         )
 
 

@@ -131,8 +131,10 @@ def test_no_reply_holds_a_word_of_the_request_but_in_a_value_asked_for(entry: En
     assert found.allowed == (not found.reason)
     asked = [word_likeness.spoken_value(entry.whitelist[topic]) for topic in found.topics]
     assert not leaked(found.reply, entry.request, asked)
-    held = {str(v) for t, v in entry.whitelist.items() if t not in found.topics} - set(asked)
-    others = {value for value in held if len(value) > 1}  # a single digit is part of a spelling
+    collected = {str(v) for t, v in entry.whitelist.items() if t not in found.topics} - set(asked)
+    others = {
+        value for value in collected if len(value) > 1
+    }  # a single digit is part of a spelling
     assert not any(re.search(rf"(?<!\w){re.escape(other)}(?!\w)", found.reply) for other in others)
 
 
@@ -257,7 +259,7 @@ def test_a_numbered_parameter_is_asked_for_by_its_number() -> None:
 
 
 def test_published_parameters_can_be_asked_for_by_name() -> None:
-    asked = told_ = 0
+    asked = reported_ = 0
     for task in official_data.read_tasks(
         official_data.fetch_wheel(), ("simple_python", "live_simple")
     )[0]:
@@ -268,9 +270,9 @@ def test_published_parameters_can_be_asked_for_by_name() -> None:
             if "." not in topic and " " not in topic:
                 asked += 1
                 found = rule_on_message(f"Sorry, what {name} did you say?", values, request)
-                told_ += found.topics == (topic,)
+                reported_ += found.topics == (topic,)
     assert asked > 1000
-    assert told_ >= 0.95 * asked
+    assert reported_ >= 0.95 * asked
 
 
 def test_a_mixed_request_passes_only_where_the_spelling_stands_alone() -> None:

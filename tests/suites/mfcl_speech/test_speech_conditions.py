@@ -40,7 +40,7 @@ LADDERS = {
 }
 EARS = ("simulated:a", "simulated:b", "simulated:c")
 UTTERANCES = 12
-Told = dict[str, list[Utterance]]
+Noted = dict[str, list[Utterance]]
 
 
 def jobs(*names: str, n: int = 0) -> list[UtteranceJob]:
@@ -53,19 +53,19 @@ def jobs(*names: str, n: int = 0) -> list[UtteranceJob]:
 
 
 @pytest.fixture(scope="module")
-def booth(tmp_path_factory: pytest.TempPathFactory) -> SpeechPipeline:
+def studio(tmp_path_factory: pytest.TempPathFactory) -> SpeechPipeline:
     return SpeechPipeline(
         SpeechRecipe(seed=3, engines=("flite", "espeak-ng")), tmp_path_factory.mktemp("speech")
     )
 
 
 @pytest.fixture(scope="module")
-def told(booth: SpeechPipeline) -> Told:
+def reported(studio: SpeechPipeline) -> Noted:
     """Return the shortest requests as they are heard in every condition."""
     short = sorted(jobs("simple_python"), key=lambda job: (len(job.written), job.item))[:UTTERANCES]
     names = ("clean", *(step for steps in LADDERS.values() for step in steps))
     return {
-        name: [booth.make_utterance(replace(job, condition=name)) for job in short]
+        name: [studio.make_utterance(replace(job, condition=name)) for job in short]
         for name in names
     }
 
@@ -77,9 +77,9 @@ def stoi(heard: list[Utterance]) -> list[float]:
 
 
 @pytest.mark.long
-def test_only_the_acoustics_differ(told: Told) -> None:
-    for name, heard in told.items():
-        for one, clean in zip(heard, told["clean"], strict=True):
+def test_only_the_acoustics_differ(reported: Noted) -> None:
+    for name, heard in reported.items():
+        for one, clean in zip(heard, reported["clean"], strict=True):
             assert not one.failed
             assert (one.uttered, one.voice, one.changes) == (
                 clean.uttered,
@@ -91,29 +91,29 @@ def test_only_the_acoustics_differ(told: Told) -> None:
 
 
 @pytest.mark.long
-def test_clean_speech_is_wholly_intelligible(told: Told) -> None:
-    assert min(stoi(told["clean"])) > 0.999
+def test_clean_speech_is_wholly_intelligible(reported: Noted) -> None:
+    assert min(stoi(reported["clean"])) > 0.999
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", LADDERS)
-def test_what_is_stronger_is_less_intelligible(told: Told, name: str) -> None:
+def test_what_is_stronger_is_less_intelligible(reported: Noted, name: str) -> None:
     steps = ("clean", *LADDERS[name])
-    means = [fmean(stoi(told[step])) for step in steps]
+    means = [fmean(stoi(reported[step])) for step in steps]
     print(name, *(f"{step} {mean:.3f}" for step, mean in zip(steps, means, strict=True)))
     assert means == sorted(means, reverse=True)
     assert means[-1] < means[0] - 0.02
     if name in ("noise", "talker", "overdrive"):  # nothing but the level differs: so of each one
-        for one in zip(*(stoi(told[step]) for step in steps), strict=True):
+        for one in zip(*(stoi(reported[step]) for step in steps), strict=True):
             assert all(after <= before + 0.01 for before, after in pairwise(one))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", LADDERS)
-def test_simulated_recognisers_err_more_where_it_is_harder(told: Told, name: str) -> None:
+def test_simulated_recognisers_err_more_where_it_is_harder(reported: Noted, name: str) -> None:
     """Draws are those of the clean clip, so that an error more is the condition's doing."""
     steps = ("clean", *LADDERS[name])
-    heard = [[each.heard[ear] for each in told[step] for ear in EARS] for step in steps]
+    heard = [[each.heard[ear] for each in reported[step] for ear in EARS] for step in steps]
     rates = [fmean(each.wer for each in rows if each.wer is not None) for rows in heard]
     print(name, *(f"{step} {rate:.1%}" for step, rate in zip(steps, rates, strict=True)))
     slack = 0.015  # a word that is put in or lost can also right a row of wrong ones
@@ -122,25 +122,27 @@ def test_simulated_recognisers_err_more_where_it_is_harder(told: Told, name: str
 
 
 def test_another_version_of_a_recogniser_hears_anew(
-    booth: SpeechPipeline, monkeypatch: pytest.MonkeyPatch
+    studio: SpeechPipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = UtteranceJob(
         item="x", turn=0, written="Book a table", condition="clean", recognisers=EARS[:1]
     )
-    first = booth.make_utterance(job)
+    first = studio.make_utterance(job)
     other = Transcript(text="cook a cable", recogniser=EARS[0], simulated=True)
     monkeypatch.setattr(
         simulated_recogniser.SimulatedRecogniser, "hear", lambda self, clip, context: other
     )
-    assert booth.make_utterance(job) == first, "what is kept is not heard again"
+    assert studio.make_utterance(job) == first, "what is kept is not heard again"
     monkeypatch.setattr(simulated_recogniser.SimulatedRecogniser, "version", "another")
-    assert booth.make_utterance(job).heard[EARS[0]].text == other.text
+    assert studio.make_utterance(job).heard[EARS[0]].text == other.text
 
 
 @pytest.mark.parametrize("name", ["noise", "talker"])
-def test_steps_differ_in_strength_alone(booth: SpeechPipeline, name: str) -> None:
+def test_steps_differ_in_strength_alone(studio: SpeechPipeline, name: str) -> None:
     for job in jobs("live_parallel"):
-        drawn = [booth.draw_settings(replace(job, condition=step)).stages for step in LADDERS[name]]
+        drawn = [
+            studio.draw_settings(replace(job, condition=step)).stages for step in LADDERS[name]
+        ]
         ratios = [float(stage.values["snr_db"]) for [stage] in drawn]
         assert ratios == sorted(ratios, reverse=True)
         assert len({repr(_bare(stage)) for [stage] in drawn}) == 1
@@ -151,15 +153,15 @@ def _bare(stage: acoustic_settings.AcousticStage) -> acoustic_settings.AcousticS
     return replace(stage, severity=0, values=values)
 
 
-def test_draws_are_spread_over_features_voices_and_ratios(booth: SpeechPipeline) -> None:
+def test_draws_are_spread_over_features_voices_and_ratios(studio: SpeechPipeline) -> None:
     asked = jobs("expert", "community", n=62)
     assert len(asked) >= 400
     features: Counter[str] = Counter()
     for job in asked:
-        rewritten, said, *_ = booth.word_request(job)
+        rewritten, said, *_ = studio.word_request(job)
         features.update(c.feature for c in said.changes[len(rewritten.changes) :])
-    voices = [booth.choose_voice(job) for job in asked]
-    stages = [stage for job in asked for stage in booth.draw_settings(job).stages]
+    voices = [studio.choose_voice(job) for job in asked]
+    stages = [stage for job in asked for stage in studio.draw_settings(job).stages]
     print(f"{len(asked)} entries\nfeatures {dict(features.most_common())}")
     for row in voice_pool.voice_balance(voices):
         print(f"{row.factor} {row.level}: {row.draws} ({row.share:.0%}), {row.voices} voices")

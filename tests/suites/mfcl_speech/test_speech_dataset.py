@@ -43,7 +43,7 @@ from toolmark.suites.mfcl_speech.user_answers import UserAnswer
 pytestmark = pytest.mark.skipif(
     not shutil.which("flite"), reason="speech needs flite (sh setup.sh dev installs it)"
 )
-KNOBS = {
+OPTIONS = {
     "items": 1, "category": "simple_python,live_relevance,multi_turn_base", "engines": "flite",
     "conditions": "text,clean,snr=10", "seed": 5,
 }  # fmt: skip
@@ -65,7 +65,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with pytest.MonkeyPatch.context() as patch:
         placed(patch, root / "speech")
         for name in SUITES:
-            dataset_folder.write_dataset(root / name, tm.load(name, **KNOBS))
+            dataset_folder.write_dataset(root / name, tm.load(name, **OPTIONS))
     speech_task_maker.load_pipeline.cache_clear()
     return {name: root / name for name in SUITES}
 
@@ -138,8 +138,8 @@ def test_references_and_whitelist_are_those_of_the_tasks(made: dict[str, Path], 
         assert [
             references[task.item, turn]["calls"] for turn in turns
         ] == speech_items.expected_by_turn(task)
-        for turn, told in enumerate(task.data.get("speech", {}).get("turns", [])):
-            assert references[task.item, turn]["uttered"] == told["uttered"]
+        for turn, reported in enumerate(task.data.get("speech", {}).get("turns", [])):
+            assert references[task.item, turn]["uttered"] == reported["uttered"]
     assert (
         len(references)
         == len(whitelist)
@@ -184,7 +184,7 @@ def test_the_same_request_makes_the_same_set_elsewhere(
     made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     placed(monkeypatch, tmp_path / "other")
-    dataset_folder.write_dataset(tmp_path / "again", tm.load("mfcl-speech", **KNOBS))
+    dataset_folder.write_dataset(tmp_path / "again", tm.load("mfcl-speech", **OPTIONS))
     old = {p.relative_to(made["mfcl-speech"]): p for p in made["mfcl-speech"].rglob("*")}
     new = {p.relative_to(tmp_path / "again"): p for p in (tmp_path / "again").rglob("*")}
     assert old.keys() == new.keys()
@@ -202,8 +202,8 @@ def test_a_set_is_asked_where_nothing_can_be_made(
     found = run.summary()
     assert (found["n_not_run"], found["score"]["value"]) == (0, 1.0)
     assert found["n_run"] == len(tasks(made[name]))
-    kept = {path.name for path in (run.path / "media").rglob("*") if path.is_file()}
-    assert kept >= {
+    saved = {path.name for path in (run.path / "media").rglob("*") if path.is_file()}
+    assert saved >= {
         audio.sha256 for task in tasks(made[name]) for audio in speech_dataset.task_sounds(task)
     }
 
@@ -334,10 +334,12 @@ def test_the_card_names_who_went_into_it() -> None:
     recipe = speech_pipeline.SpeechRecipe(
         rewriter="https://me:secret@host/v1#m", noises=("/home/me/DEMAND",)
     )
-    told = " ".join(speech_data_card.source_notes(recipe, [("DEMAND", "demand"), ("own", "tree")]))
-    assert "https://host/v1\\#m" in told and "folder DEMAND: DEMAND" in told
-    assert "CC BY" in told and "folder own: no corpus" in told
-    assert "secret" not in told and "/home" not in told
+    reported = " ".join(
+        speech_data_card.source_notes(recipe, [("DEMAND", "demand"), ("own", "tree")])
+    )
+    assert "https://host/v1\\#m" in reported and "folder DEMAND: DEMAND" in reported
+    assert "CC BY" in reported and "folder own: no corpus" in reported
+    assert "secret" not in reported and "/home" not in reported
     tally = speech_data_card.CardCounts()
     for turn in (
         SpokenTurn(rewriter="m"),
@@ -352,7 +354,7 @@ def test_the_card_names_who_went_into_it() -> None:
 
 
 def test_without_sound_there_is_a_set_all_the_same(tmp_path: Path) -> None:
-    suite = tm.load("mfcl-transcripts", **KNOBS | {"conditions": "text"})
+    suite = tm.load("mfcl-transcripts", **OPTIONS | {"conditions": "text"})
     dataset_folder.write_dataset(tmp_path / "made", suite)
     assert lines(tmp_path / "made" / "references.jsonl")
     assert lines(tmp_path / "made" / "transcripts.jsonl") == []

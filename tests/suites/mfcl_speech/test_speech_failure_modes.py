@@ -22,6 +22,7 @@ from toolmark.core.records import (
     Turn,
     Verdict,
 )
+from toolmark.scoring.episode import Episode
 from toolmark.suites.mfcl_speech import speech_failure_modes, speech_scoring
 
 BOOK = Tool(
@@ -81,7 +82,7 @@ def played(*steps: Step) -> Trajectory:
 
 
 def primary(asked: Task, *steps: Step) -> str:
-    verdict = speech_scoring.score_episode(asked, played(*steps))["official"]
+    verdict = speech_scoring.score_episode(Episode(asked, played(*steps)))["official"]
     assert verdict.outcome == "incorrect"
     [first] = [label for label in verdict.labels if label.primary]
     return first.suite_cause
@@ -140,7 +141,7 @@ def test_an_injected_mode_is_named(mode: str, plays: Any) -> None:
 def test_the_right_answer_has_no_mode() -> None:
     for city, hotel, n in CASES:
         verdict = speech_scoring.score_episode(
-            task(city, hotel, n), played(called(city=city, hotel=hotel, nights=n))
+            Episode(task(city, hotel, n), played(called(city=city, hotel=hotel, nights=n)))
         )
         assert verdict["official"].outcome == "correct"
         assert not verdict["official"].labels
@@ -151,28 +152,28 @@ def test_a_question_that_was_answered_is_no_mode_and_no_answer() -> None:
     right = called(city="Austin", hotel="The Merrion", nights=13)
     asked = task("Austin", "The Merrion", 13)
     assert (
-        speech_scoring.score_episode(asked, played(says("Which city?", ruling), right))[
+        speech_scoring.score_episode(Episode(asked, played(says("Which city?", ruling), right)))[
             "official"
         ].value
         == 1
     )
-    found = speech_scoring.score_episode(asked, played(says("Which city?", ruling), right))[
-        "official"
-    ].parts
+    found = speech_scoring.score_episode(
+        Episode(asked, played(says("Which city?", ruling), right))
+    )["official"].parts
     assert (found["asked"], found["answered"]) == (1, 1)
 
 
 def test_the_same_error_on_the_written_text_is_not_of_perception() -> None:
     asked, steps = misnamed("Austin", "The Merrion", 13)
     control = speech_scoring.score_episode(
-        task("Austin", "The Merrion", 13, condition="text"), played(*steps)
+        Episode(task("Austin", "The Merrion", 13, condition="text"), played(*steps))
     )
     [label] = control["official"].labels
     assert label.suite_cause not in speech_failure_modes.MODES, (
         "without sound there is no mode of it"
     )
     verdict = speech_scoring.score_episode(
-        asked, played(*steps), beside(control["official"], *steps)
+        Episode(asked, played(*steps)), adjacent(control["official"], *steps)
     )["official"]
     [first] = [label for label in verdict.labels if label.primary]
     assert first.suite_cause == speech_failure_modes.SAME_ON_TEXT
@@ -191,16 +192,18 @@ def test_what_no_rule_explains_is_distinguished_from_what_is_wrong_on_the_text_t
 WRITTEN = task("Austin", "The Merrion", 15, condition="text")
 
 
-def beside(verdict: Verdict, *steps: Step) -> speech_scoring.TextErrorsByEpisode:
+def adjacent(verdict: Verdict, *steps: Step) -> speech_scoring.TextErrorsByEpisode:
     found = speech_scoring.find_text_errors(WRITTEN, played(*steps), verdict)
     return {("x", 0, "official"): found}
 
 
 def after_text(text: Step, *steps: Step) -> str:
     """Return the mode of an episode whose written text was answered with this."""
-    judged = speech_scoring.score_episode(WRITTEN, played(text))["official"]
+    judged = speech_scoring.score_episode(Episode(WRITTEN, played(text)))["official"]
     asked = task("Austin", "The Merrion", 15)
-    verdict = speech_scoring.score_episode(asked, played(*steps), beside(judged, text))["official"]
+    verdict = speech_scoring.score_episode(Episode(asked, played(*steps)), adjacent(judged, text))[
+        "official"
+    ]
     return next(label.suite_cause for label in verdict.labels if label.primary)
 
 
@@ -300,13 +303,13 @@ def test_what_sounds_alike(one: Any, other: Any, alike: bool) -> None:
 def test_what_was_confirmed_in_another_turn_was_not_confirmed() -> None:
     one = task("Austin", "The Merrion", 15)
     wrong = called(city="Oston", hotel="The Merrion", nights=15)
-    told = says("Which city?", Ruling(allowed=True, topics=("city",), reply="Austin"))
+    reported = says("Which city?", Ruling(allowed=True, topics=("city",), reply="Austin"))
     first = [
         label.suite_cause
-        for label in speech_failure_modes.find_failure_modes(one, played(told, wrong))
+        for label in speech_failure_modes.find_failure_modes(one, played(reported, wrong))
     ]
     assert first == ["FM3"], "it was told, and still went wrong"
-    later = replace(told, turn=1)
+    later = replace(reported, turn=1)
     assert (
         speech_failure_modes.find_failure_modes(one, played(later, wrong))[0].suite_cause == "FM6"
     )
@@ -320,9 +323,10 @@ def test_a_name_deep_in_an_object_goes_by_the_path_of_its_topic() -> None:
     asked = replace(one, data=reference)
     wrong = called(body={"name": "The Marion", "nights": 15})
     assert speech_failure_modes.find_failure_modes(asked, played(wrong))[0].suite_cause == "FM6"
-    told = says("Which name?", Ruling(allowed=True, topics=("body.name",), reply="The Merrion"))
+    reported = says("Which name?", Ruling(allowed=True, topics=("body.name",), reply="The Merrion"))
     assert (
-        speech_failure_modes.find_failure_modes(asked, played(told, wrong))[0].suite_cause == "FM3"
+        speech_failure_modes.find_failure_modes(asked, played(reported, wrong))[0].suite_cause
+        == "FM3"
     )
 
 
@@ -349,9 +353,9 @@ def test_only_questions_count_as_asked() -> None:
     wish = says("Shall I add breakfast?", Ruling(allowed=False, reason="preference"))
     right = called(city="Austin", hotel="The Merrion", nights=15)
     for steps, asked in (((right, done), 0), ((right, wish), 1), ((right,), 0)):
-        parts = speech_scoring.score_episode(task("Austin", "The Merrion", 15), played(*steps))[
-            "official"
-        ].parts
+        parts = speech_scoring.score_episode(
+            Episode(task("Austin", "The Merrion", 15), played(*steps))
+        )["official"].parts
         assert (parts["asked"], parts["answered"]) == (asked, 0)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from toolmark.core.records import Reply, Step, Task, Trajectory
 from toolmark.official_bfcl import multi_turn_tasks
+from toolmark.scoring.episode import Episode
 from toolmark.suites.mfcl_speech import (
     call_differences,
     speech_items,
@@ -34,8 +35,8 @@ MAKER = speech_task_maker.SpeechTaskMaker(
 def test_every_entry_has_its_calls_and_revealable_values_by_turn(group: str) -> None:
     for task in asked(group):
         due, wanted = speech_items.expected_by_turn(task), call_differences.expected_calls(task)
-        told = task.data["whitelist"]
-        assert len(due) == len(wanted) == len(told) == len(task.turns), task.id
+        reported = task.data["whitelist"]
+        assert len(due) == len(wanted) == len(reported) == len(task.turns), task.id
         assert all(len(calls) == len(names) for calls, names in zip(due, wanted, strict=True))
         kind = str if speech_items.is_multi_turn(task) else dict
         assert all(isinstance(call, kind) for calls in due for call in calls), task.id
@@ -49,7 +50,7 @@ def test_an_entry_of_several_turns_may_have_one_and_is_scored_as_such() -> None:
             task, multi_turn_tasks.expected_calls(speech_items.original_task(task))
         )
         silent = Trajectory(task=task.id, steps=(Step(reply=Reply(text="Done."), turn=0),))
-        assert speech_scoring.score_episode(task, right)["official"].outcome == "correct"
+        assert speech_scoring.score_episode(Episode(task, right))["official"].outcome == "correct"
         assert not call_differences.difference_places(
             task, right
         ) and call_differences.difference_places(task, silent)

@@ -167,8 +167,8 @@ def test_the_ratio_of_an_utterance_is_to_all_that_sounds_along(
     effects: tuple[tuple[str, float], ...], ratio: float | None
 ) -> None:
     timeline = tuple(_effect(*each) for each in effects)
-    told = speech_task_maker._utterance_record(Utterance(timeline=timeline), "")
-    assert told.get("snr_db") == (ratio if ratio is None else pytest.approx(ratio, abs=1e-3))
+    reported = speech_task_maker._utterance_record(Utterance(timeline=timeline), "")
+    assert reported.get("snr_db") == (ratio if ratio is None else pytest.approx(ratio, abs=1e-3))
 
 
 def test_presets_with_others_who_talk_tell_the_ratio_to_both(tmp_path: Path) -> None:

@@ -56,11 +56,11 @@ def test_every_entry_is_asked_in_every_condition_by_every_recogniser() -> None:
 def test_about_as_many_entries_can_be_said_as_published() -> None:
     names = ("simple_python", "live_simple", "live_parallel", "live_parallel_multiple")
     entries, dropped, _ = speech_items.read_entries(names, 0, 0)
-    kept = {name: sum(task.category == name for task in entries) for name in names}
-    print(kept, dropped)
+    saved = {name: sum(task.category == name for task in entries) for name in names}
+    print(saved, dropped)
     published = {"simple_python": 399, "live_simple": 243, "live_parallel": 14,
                  "live_parallel_multiple": 22}  # fmt: skip
-    assert all(abs(kept[name] - n) <= 0.04 * n + 1 for name, n in published.items())
+    assert all(abs(saved[name] - n) <= 0.04 * n + 1 for name, n in published.items())
 
 
 def test_the_same_seed_makes_the_same_bytes_in_any_order_and_only_once(
@@ -188,16 +188,16 @@ def test_what_could_not_be_spoken_is_made_when_the_run_goes_on(
     assert (first.summary()["n_run"], first.summary()["n_not_run"]) == (1, 1)
     again = run()
     assert again.path == first.path and again.summary()["n_not_run"] == 1, "it fails as before"
-    kept = (
+    saved = (
         next(first.tasks()) if "failed" not in str(next(first.tasks())) else list(first.tasks())[1]
     )
     monkeypatch.setattr(speech_synthesis, "synthesise_clip", plain)
     last = run()
     assert last.path == first.path
     assert (last.summary()["n_run"], last.summary()["n_not_run"]) == (2, 0)
-    last.verify()
+    last.verify_tasks()
     tasks = list(last.tasks())
-    assert kept in tasks and not any("failed" in task.data["speech"] for task in tasks)
+    assert saved in tasks and not any("failed" in task.data["speech"] for task in tasks)
     for task in tasks:
         [part] = task.turns[0].messages[-1].parts
         assert isinstance(part, Audio) and MediaStore(last.path / "media").read(part)

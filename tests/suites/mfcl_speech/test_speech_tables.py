@@ -33,6 +33,7 @@ from toolmark.core.records import (
 )
 from toolmark.reports.svg_sanitizer import sanitize_svg
 from toolmark.reports.table_format import make_grid
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.mfcl_speech import (
     category_columns,
@@ -152,17 +153,17 @@ def test_columns_of_table_1_align_as_numbers() -> None:
 def test_half_widths_stand_only_where_they_are_true() -> None:
     for right, n in ((0, 4), (4, 4), (1, 8), (20, 40), (200, 400)):
         found = rows([answer(f"{i}", "multiple", "clean", i < right) for i in range(n)])
-        told = first(found, "clean")["expert multiple"]
+        reported = first(found, "clean")["expert multiple"]
         seen = category_columns.column_mean(found, "multiple")
         assert seen.value is not None and seen.low is not None and seen.high is not None
-        assert ("±" in told) is (right * 2 == n), told
-        if "±" in told:
-            half = float(told.split("±")[1])
+        assert ("±" in reported) is (right * 2 == n), reported
+        if "±" in reported:
+            half = float(reported.split("±")[1])
             assert abs(100 * (seen.value - seen.low) - half) <= 1.05
         else:
-            assert told.split(maxsplit=1)[1] == number_format.format_percent_interval(
+            assert reported.split(maxsplit=1)[1] == number_format.format_percent_interval(
                 seen.low, seen.high
-            ), told
+            ), reported
     last = rows([answer("0", "multiple", "clean", True)])
     assert speech_tables._format_wide(Estimate(name="", value=0.5)) == "50.0"
     assert "within a point" in speech_tables.main_table("official", last).note
@@ -262,9 +263,9 @@ def test_every_failed_answer_has_one_mode_and_the_control_none() -> None:
     ])  # fmt: skip
     lines = table(found, "Failure modes")
     assert list(lines) == ["noisy"]
-    told = lines["noisy"]
-    assert (told["FM1 intent blending"], told["FM6 named-entity error"]) == (2, 1)
-    assert (told["other: same on text"], told["no rule fits"], told["all"]) == (2, 1, 6)
+    reported = lines["noisy"]
+    assert (reported["FM1 intent blending"], reported["FM6 named-entity error"]) == (2, 1)
+    assert (reported["other: same on text"], reported["no rule fits"], reported["all"]) == (2, 1, 6)
     chart = titled(found)["Failure modes, by share of failed answers"]
     assert isinstance(chart, Chart) and chart.kind == "stack"
     assert math.isclose(sum(series.y[0] for series in chart.series), 100)
@@ -281,16 +282,16 @@ def test_simulated_recognisers_are_marked_wherever_their_numbers_are() -> None:
             assert "simulated" in " ".join([made.title, *(series.name for series in made.series)])
             continue
         for row in made.rows:
-            told = " ".join(map(str, row))
-            heard = any(name in told for name in ("clean", "noisy", "snr="))
-            assert "simulated" in told or not heard, made.title
+            reported = " ".join(map(str, row))
+            heard = any(name in reported for name in ("clean", "noisy", "snr="))
+            assert "simulated" in reported or not heard, made.title
     assert "(simulated)" in speech_tables.speech_metrics(found)[0].title
     assert (
         "simulated"
         not in next(m for m in speech_tables.speech_metrics(found) if "text" in m.name).title
     )
-    beside = published_speech_figures.tables_with_published({"official": found})[1]
-    assert isinstance(beside, Table) and beside.rows[0][0] == "this run (simulated recognisers)"
+    adjacent = published_speech_figures.tables_with_published({"official": found})[1]
+    assert isinstance(adjacent, Table) and adjacent.rows[0][0] == "this run (simulated recognisers)"
     mixed = whole({"clean": 0.5}, ears=EARS)
     assert condition_labels.condition_label("clean", mixed) == "clean (2/3 simulated)"
     real = whole({"clean": 0.5}, ears=("pocketsphinx",))
@@ -366,7 +367,7 @@ def test_the_condition_that_leads(conditions: Sequence[str], lead: str) -> None:
     )
 
 
-EXPERT = [name for name, told in COLUMN_LABELS.items() if told.startswith("expert")]
+EXPERT = [name for name, reported in COLUMN_LABELS.items() if reported.startswith("expert")]
 
 
 @pytest.mark.parametrize(
@@ -402,9 +403,9 @@ def test_questions_are_counted_by_condition() -> None:
         answer("9", "multiple", "text", True, asked=0.0, answered=0.0),
     ])  # fmt: skip
     lines = table(found, "Asking back")
-    told = lines["noisy"]
-    assert (told["answers"], told["of these asked"]) == (4, 3)
-    assert (told["questions"], told["answered"], told["refused"]) == (6, 3, 3)
+    reported = lines["noisy"]
+    assert (reported["answers"], reported["of these asked"]) == (4, 3)
+    assert (reported["questions"], reported["answered"], reported["refused"]) == (6, 3, 3)
     assert "Asking back" not in titled(rows([answer("9", "multiple", "text", True, asked=0.0)]))
 
 
@@ -416,10 +417,10 @@ def test_a_single_bar_is_no_chart() -> None:
 
 def test_the_paper_is_compared_with_a_whole_run_and_several() -> None:
     found = whole({"text": 0.9, "clean": 0.7})
-    beside = published_speech_figures.tables_with_published({"official": found})[1]
-    assert isinstance(beside, Table)
-    assert beside.rows[0][3] is None and round(float(beside.rows[0][1] or 0), 3) == 0.9
-    assert ("GPT-4o-audio (paper)", 0.589, 0.604, 0.509) in beside.rows
+    adjacent = published_speech_figures.tables_with_published({"official": found})[1]
+    assert isinstance(adjacent, Table)
+    assert adjacent.rows[0][3] is None and round(float(adjacent.rows[0][1] or 0), 3) == 0.9
+    assert ("GPT-4o-audio (paper)", 0.589, 0.604, 0.509) in adjacent.rows
     several = published_speech_figures.tables_across_runs(
         {"official": {"a": found, "b": whole({"noisy": 0.4})}}
     )
@@ -471,7 +472,7 @@ QUIET = Trajectory(task="i@noisy")
 def drawings(task: Task) -> dict[str, ElementTree.Element]:
     found = [
         view
-        for view in speech_episode_views.episode_views(task, QUIET)
+        for view in speech_episode_views.episode_views(Episode(task, QUIET))
         if isinstance(view, Drawing)
     ]
     assert all(sanitize_svg(view.svg) == view.svg for view in found)
@@ -499,16 +500,20 @@ def test_values_that_may_be_revealed_are_bold_in_their_own_turn() -> None:
     lists = [{"origin": "Austin"}, {"day": "July 5"}]
     root = drawings(spoken(SPEECH, SPEECH, whitelist=lists))["What was said, what was heard"]
     assert classed(root, "v") == ["austin", "july"]
-    views = speech_episode_views.episode_views(spoken(SPEECH, SPEECH, whitelist=lists), QUIET)
+    views = speech_episode_views.episode_views(
+        Episode(spoken(SPEECH, SPEECH, whitelist=lists), QUIET)
+    )
     [way] = [view for view in views if view.title == "From the written to the heard"]  # type: ignore[union-attr]
-    told = [row for row in way.rows if row[1] == "given when asked"]  # type: ignore[union-attr]
-    assert [row[::2] for row in told] == [("1", "origin: Austin"), ("2", "day: July 5")]
+    reported = [row for row in way.rows if row[1] == "given when asked"]  # type: ignore[union-attr]
+    assert [row[::2] for row in reported] == [("1", "origin: Austin"), ("2", "day: July 5")]
 
 
 def test_transcripts_stored_with_the_sound_are_drawn_for_each_recogniser() -> None:
     heard = {ear: {"text": f"book {ear}", "simulated": ear != "pocketsphinx"} for ear in EARS}
-    kept = {k: v for k, v in SPEECH.items() if k not in ("transcript", "recogniser", "simulated")}
-    views = speech_episode_views.episode_views(spoken({**kept, "transcripts": heard}), QUIET)
+    saved = {k: v for k, v in SPEECH.items() if k not in ("transcript", "recogniser", "simulated")}
+    views = speech_episode_views.episode_views(
+        Episode(spoken({**saved, "transcripts": heard}), QUIET)
+    )
     made = {view.title: view.note for view in views if isinstance(view, Drawing)}
     titles = [f"What was said, what was heard by {ear}" for ear in EARS]
     assert list(made)[:3] == titles
@@ -533,22 +538,22 @@ def test_effects_are_drawn_over_their_times() -> None:
     assert len(bars) == 4
     starts = [float(e.get("x", 0)) for e in bars]
     assert starts[0] > starts[1] and float(bars[1].get("width", 0)) > float(bars[0].get("width", 0))
-    told = [str(e.text) for e in root.iter(f"{SVG}text")]
-    assert "1. environment: door slam" in told and "●●●○" in told and "●●●●" in told
+    reported = [str(e.text) for e in root.iter(f"{SVG}text")]
+    assert "1. environment: door slam" in reported and "●●●○" in reported and "●●●●" in reported
 
 
 def test_the_way_to_the_transcript_is_shown_turn_by_turn() -> None:
     made = {
         view.title: view
-        for view in speech_episode_views.episode_views(spoken(SPEECH, SPEECH), QUIET)
+        for view in speech_episode_views.episode_views(Episode(spoken(SPEECH, SPEECH), QUIET))
         if isinstance(view, Table)
     }
-    told = {(row[0], row[1]): str(row[2]) for row in made["From the written to the heard"].rows}
-    assert told["2", "written"] == "Written 1 </svg><script>"
-    assert told["1", "recogniser"] == "simulated:a (simulated)"
-    assert told["1", "changed"] == "filled pause at word 0: (nothing) → um"
-    assert told["1", "voice"] == "flite, rms, us, rate 1.10"
-    assert told["1", "word error rate"].startswith("25.0") and told["1", "STOI"] == "0.81"
+    reported = {(row[0], row[1]): str(row[2]) for row in made["From the written to the heard"].rows}
+    assert reported["2", "written"] == "Written 1 </svg><script>"
+    assert reported["1", "recogniser"] == "simulated:a (simulated)"
+    assert reported["1", "changed"] == "filled pause at word 0: (nothing) → um"
+    assert reported["1", "voice"] == "flite, rms, us, rate 1.10"
+    assert reported["1", "word error rate"].startswith("25.0") and reported["1", "STOI"] == "0.81"
     effects = made["Effects one by one"].rows
     assert len(effects) == 4 and effects[0][-1] == "SNR 4.5 dB"
 
@@ -560,7 +565,9 @@ def test_a_written_task_shows_the_dialogue_alone() -> None:
     task = Task(
         id="i@text", suite="mfcl-transcripts", turns=(), data={"bfcl": None, "written": ["x"]}
     )
-    (only,) = speech_episode_views.episode_views(task, Trajectory(task="i@text", steps=steps))
+    (only,) = speech_episode_views.episode_views(
+        Episode(task, Trajectory(task="i@text", steps=steps))
+    )
     assert isinstance(only, Table)
     assert only.rows == ((1, "How is that spelled?", "answered", "A-U-S-T-I-N", "origin",
                           "spelling", "rules"),)  # fmt: skip
@@ -569,9 +576,9 @@ def test_a_written_task_shows_the_dialogue_alone() -> None:
 def test_recordings_stand_first_and_single_effects_are_folded() -> None:
     audio = {"sha256": "a" * 64, "mime": "audio/wav", "size_bytes": 10}
     task = spoken({**SPEECH, "audio": audio})
-    held = Turn(messages=(Message(role="user", parts=(Audio(**audio),)),))  # type: ignore[arg-type]
-    for asked in (task, replace(task, turns=(held,))):
-        first, second, *rest = speech_episode_views.episode_views(asked, QUIET)
+    collected = Turn(messages=(Message(role="user", parts=(Audio(**audio),)),))  # type: ignore[arg-type]
+    for asked in (task, replace(task, turns=(collected,))):
+        first, second, *rest = speech_episode_views.episode_views(Episode(asked, QUIET))
         assert first == Audio(**audio)  # type: ignore[arg-type]
         assert isinstance(second, Drawing) and second.title == "What was said, what was heard"
         [effects] = [

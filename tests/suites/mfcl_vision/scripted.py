@@ -29,7 +29,9 @@ from toolmark.suites.mfcl_vision.templates import item_templates
 from toolmark.suites.mfcl_vision.web_environment import WebEnvironment
 
 SEED, DISTRACTORS = 5, 1
-KNOBS = GenerationParameters(lookalikes=(1, 2), depth=(1,), hops=(1, 2, 3), distractors=DISTRACTORS)
+OPTIONS = GenerationParameters(
+    lookalikes=(1, 2), depth=(1,), hops=(1, 2, 3), distractors=DISTRACTORS
+)
 AIMLESS = (
     "interesting facts online", "official information website", "famous landmarks list",
     "background details summary", "frequently searched things", "travel guide tips",
@@ -52,15 +54,15 @@ Agent: TypeAlias = Callable[[Task, Random], Play | None]
 @cache
 def tasks(n: int) -> tuple[Task, ...]:
     """Return items that keep the laws, as tasks whose picture is not drawn."""
-    held = item_generator.world_setup(SEED, DISTRACTORS)
+    collected = item_generator.world_setup(SEED, DISTRACTORS)
     made: list[Task] = []
     number = 0
     while len(made) < n:
         rng = seeds.make_rng(SEED, f"scripted {number}", 0, "plan")
         template = item_templates()[number * 7 % len(item_templates())]
         try:
-            plan = item_generator.draw_plan(held, template, KNOBS, rng, f"item-{number}")
-            made.append(_task(plan, held.fictional_world))
+            plan = item_generator.draw_plan(collected, template, OPTIONS, rng, f"item-{number}")
+            made.append(_task(plan, collected.fictional_world))
         except (ValueError, DataError):
             pass
         number += 1
@@ -147,7 +149,7 @@ def fetch(href: str) -> tuple[Call, ...]:
     return (Call(name=FETCH_TOOL, arguments=json.dumps({"url": href, "mode": "truncate"})),)
 
 
-def told(answer: str) -> str:
+def reported(answer: str) -> str:
     """Return an answer as it is asked for."""
     return json.dumps({"answer": answer, "context": "from what I found"})
 
@@ -155,7 +157,7 @@ def told(answer: str) -> str:
 def wrong(task: Task, rng: Random) -> str:
     """Return an answer that is nobody's, or that there is none."""
     return seeds.draw_one(
-        rng, [*map(told, WRONG), "I do not know", "I cannot answer this question"]
+        rng, [*map(reported, WRONG), "I do not know", "I cannot answer this question"]
     )
 
 
@@ -173,8 +175,8 @@ def said(mark: SignMark) -> str:
 def asked(task: Task, rng: Random, n: int) -> list[str]:
     """Return words of the request, without small ones."""
     words = [word.strip(".,?!'") for word in truth_of(task).question.request.split()]
-    kept = [word for word in words if len(word) > 4 and word.isalpha()]
-    return [kept[i] for i in sorted(seeds.sample_indices(rng, len(kept), min(n, len(kept))))]
+    saved = [word for word in words if len(word) > 4 and word.isalpha()]
+    return [saved[i] for i in sorted(seeds.sample_indices(rng, len(saved), min(n, len(saved))))]
 
 
 # --- the agents -------------------------------------------------------------------------
@@ -225,7 +227,7 @@ def _swaps(mark: SignMark, rng: Random) -> Play:
     yield search(said(mark))
     yield fetch(mark.hrefs[0])
     answer = mark.answer.upper() if seeds.draw_below(rng, 2) else f"{mark.answer}."
-    yield told(answer)
+    yield reported(answer)
 
 
 def biased(task: Task, rng: Random) -> Play:

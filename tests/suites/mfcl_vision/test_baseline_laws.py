@@ -38,7 +38,7 @@ def plans() -> list[list[ItemPlan]]:
 
 
 def _plans(seed: int) -> Iterator[ItemPlan]:
-    held = item_generator.world_setup(seed, TEXT.distractors)
+    collected = item_generator.world_setup(seed, TEXT.distractors)
     for number in range(2 * len(item_templates())):
         template, attempt = item_templates()[number // 2], 0
         while True:
@@ -46,7 +46,7 @@ def _plans(seed: int) -> Iterator[ItemPlan]:
             attempt += 1
             assert attempt < 200, template.name
             try:
-                yield item_generator.draw_plan(held, template, TEXT, rng, str(number))
+                yield item_generator.draw_plan(collected, template, TEXT, rng, str(number))
                 break
             except ValueError:
                 continue

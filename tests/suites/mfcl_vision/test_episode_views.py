@@ -19,6 +19,7 @@ from toolmark.core.records import Drawing, Image, Step, Table, Task
 from toolmark.core.task_data import read_task_data
 from toolmark.reports import embedded_pictures, episode_block, html_report
 from toolmark.runs.run_store import Run
+from toolmark.scoring.episode import Episode
 from toolmark.suites.mfcl_vision import episode_views, failure_modes, query_words
 from toolmark.suites.mfcl_vision.episode_actions import extract_actions
 from toolmark.suites.mfcl_vision.item_records import ItemTruth, SignMark, choice_candidates
@@ -32,7 +33,7 @@ def made(
 ) -> dict[str, Table | Drawing]:
     asked = vision_run.task(number, "base", SEEN, **shape)
     steps = agent(read_task_data(asked, ItemTruth))
-    found = episode_views.build_views(asked, vision_run.trajectory(asked, steps))
+    found = episode_views.build_views(Episode(asked, vision_run.trajectory(asked, steps)))
     return {each.title: each for each in found}
 
 
@@ -91,19 +92,21 @@ def test_without_boxes_or_a_picture_there_is_no_drawing_of_it() -> None:
         known, marks=tuple(msgspec.structs.replace(mark, box=None) for mark in known.marks)
     )
     steps = vision_run.follows(known)
-    for held, seen in ((bare, SEEN), (known, None)):
+    for collected, seen in ((bare, SEEN), (known, None)):
         asked = msgspec.structs.replace(
-            vision_run.task(1, "base", seen), data=msgspec.to_builtins(held)
+            vision_run.task(1, "base", seen), data=msgspec.to_builtins(collected)
         )
         titles = [
             view.title
-            for view in episode_views.build_views(asked, vision_run.trajectory(asked, steps))
+            for view in episode_views.build_views(
+                Episode(asked, vision_run.trajectory(asked, steps))
+            )
         ]
         assert not any("picture as the model" in title for title in titles)
     published = ItemTruth(answers=("Paris",), question=known.question, variation="base")
     asked = Task(id="p", suite="mfcl-vision", turns=(), data=msgspec.to_builtins(published))
     found = episode_views.build_views(
-        asked, vision_run.trajectory(vision_run.task(1, "base", SEEN), steps)
+        Episode(asked, vision_run.trajectory(vision_run.task(1, "base", SEEN), steps))
     )
     assert [view.title for view in found] == ["Question and answer", "Queries", "Pages opened"]
 
@@ -122,15 +125,15 @@ def test_every_word_of_a_query_keeps_its_own_origin(texts: list[str]) -> None:
         vision_run.truth(1),
         extract_actions(vision_run.trajectory(asked, steps)),
     )
-    held = {
-        id(query): [source for _, source in told]
-        for query, told in failure_modes.query_word_origins(known, track)
+    collected = {
+        id(query): [source for _, source in reported]
+        for query, reported in failure_modes.query_word_origins(known, track)
     }
     for query, line in zip(
         track.queries, episode_views.words_with_origins(known, track), strict=True
     ):
         assert [word.text for word in line] == query.text.split()
-        sources = iter(held.get(id(query), []))
+        sources = iter(collected.get(id(query), []))
         for word in line:
             taken = [next(sources) for _ in query_words.split_content_words(word.text)]
             assert word.origin == (taken[0] if taken else "")
@@ -139,16 +142,16 @@ def test_every_word_of_a_query_keeps_its_own_origin(texts: list[str]) -> None:
 
 def test_words_are_marked_by_where_they_come_from() -> None:
     root = drawn(made(vision_run.follows)["Queries"])
-    told: dict[str, set[str]] = {}
+    reported: dict[str, set[str]] = {}
     for text in root.iter(f"{SVG}text"):
         if float(text.get("y", "0")) > 50:  # below the legend
-            told.setdefault(text.get("class", ""), set()).add(text.text or "")
-    assert "Tulden" in told["text"] and "House" in told["question"]
-    assert {"Marro", "Quell"} <= told["pages"], "they stood on the page that was read before"
-    assert "stripes" in told["visual"] and "Zanzibar" in told["other"]
+            reported.setdefault(text.get("class", ""), set()).add(text.text or "")
+    assert "Tulden" in reported["text"] and "House" in reported["question"]
+    assert {"Marro", "Quell"} <= reported["pages"], "they stood on the page that was read before"
+    assert "stripes" in reported["visual"] and "Zanzibar" in reported["other"]
     dashes = {path.get("class") for path in root.iter(f"{SVG}path")}
     assert dashes == {"text", "visual", "pages", "other"}, "a line below says so without colour"
-    assert {"at 2: hop 1", "at 3: page of foreground Brisk Lemonade"} <= told["k"]
+    assert {"at 2: hop 1", "at 3: page of foreground Brisk Lemonade"} <= reported["k"]
 
 
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=4))
@@ -156,7 +159,11 @@ def test_a_drawing_of_queries_is_as_narrow_as_a_phone_and_obeys_no_letter(texts:
     asked = vision_run.task(1, "base", SEEN)
     steps = [vision_run.searched(f"\u202e{text} \u2066{text}", vision_run.SITE) for text in texts]
     played = vision_run.trajectory(asked, [*steps, vision_run.said("x")])
-    (view,) = (each for each in episode_views.build_views(asked, played) if each.title == "Queries")
+    (view,) = (
+        each
+        for each in episode_views.build_views(Episode(asked, played))
+        if each.title == "Queries"
+    )
     root = drawn(view)
     assert float(root.get("width", "")) <= 324
     for text in root.iter(f"{SVG}text"):
@@ -194,7 +201,9 @@ def test_a_flood_of_queries_is_cut_and_says_so() -> None:
     asked = vision_run.task(1, "base", SEEN)
     steps: list[Step] = [vision_run.searched("word " * 500, vision_run.SITE) for _ in range(60)]
     trajectory = vision_run.trajectory(asked, [*steps, vision_run.said("x")])
-    (view,) = (v for v in episode_views.build_views(asked, trajectory) if v.title == "Queries")
+    (view,) = (
+        v for v in episode_views.build_views(Episode(asked, trajectory)) if v.title == "Queries"
+    )
     assert isinstance(view, Drawing) and "The first 40 of 60" in view.note
     root = drawn(view)
     lasts = [text.text or "" for text in root.iter(f"{SVG}text")]
@@ -211,15 +220,15 @@ def test_a_large_picture_is_scaled_and_linked_once_for_all_that_show_it(tmp_path
     assert seen.size_bytes > embedded_pictures.MAX_EMBEDDED_BYTES
     asked = vision_run.task(1, "base", seen)
     trajectory = vision_run.trajectory(asked, vision_run.follows(read_task_data(asked, ItemTruth)))
-    found = episode_views.build_views(asked, trajectory)
+    found = episode_views.build_views(Episode(asked, trajectory))
     block = episode_block.completed_block(0, asked, trajectory, {}, found, store, tmp_path)
     body = json.loads(block.details)
     (over,) = body["views"][0]["pictures"]
     assert over == body["steps"][0]["new_messages"][1]["pictures"][0]
     assert over["description"] == "scaled from 1536 × 1024"
     assert over["file"] == f"./media/{seen.sha256[:2]}/{seen.sha256}"
-    held = json.loads(block.pictures[over["src"].removeprefix("#")])
-    assert held.startswith("data:image/webp;base64,") and len(held) < seen.size_bytes / 4
+    collected = json.loads(block.pictures[over["src"].removeprefix("#")])
+    assert collected.startswith("data:image/webp;base64,") and len(collected) < seen.size_bytes / 4
     assert sum(name.startswith("src-") for name in block.pictures) == 1
 
 
@@ -252,10 +261,10 @@ def test_scaled_copies_are_embedded_and_not_the_originals(
         store = MediaStore(tmp_path / name)
         data = vision_run.picture(1) + bytes(n)
         first = embedded_pictures.embed_picture(store.add_image(data, "image/jpeg"), store)
-        held = dict(made)
+        collected = dict(made)
         again = MediaStore(tmp_path / f"{name}2")
         assert embedded_pictures.embed_picture(again.add_image(data, "image/jpeg"), again) == first
-        assert made == held and len(made) == min(n + 1, 2)
+        assert made == collected and len(made) == min(n + 1, 2)
         assert all(copy and len(copy[0]) < len(data) / 4 for copy in made.values())
 
 

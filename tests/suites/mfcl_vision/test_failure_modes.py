@@ -13,6 +13,7 @@ from tests.suites.mfcl_vision import scripted
 from toolmark.core.records import Call, Ending, Label, Reply, Result, Step, Task, Text, Trajectory
 from toolmark.environments.page_corpus import MemoryPage, PageCorpus
 from toolmark.environments.search_environment import FETCH_TOOL, SEARCH_TOOL, search_tools
+from toolmark.scoring.episode import Episode
 from toolmark.suites.mfcl_vision import episode_scoring, failure_modes
 from toolmark.suites.mfcl_vision.episode_actions import extract_actions
 from toolmark.suites.mfcl_vision.item_records import Hop, ItemTruth, QuestionParts, SignMark
@@ -25,7 +26,7 @@ N = 60
 def test_an_agent_that_errs_in_one_way_gets_that_mode(name: str) -> None:
     played = [(task, scripted.spoilt(task, name)) for task in scripted.tasks(N)]
     verdicts = [
-        episode_scoring.score_episode(task, done)["paper"]
+        episode_scoring.score_episode(Episode(task, done))["paper"]
         for task, done in played
         if done is not None
     ]
@@ -38,7 +39,7 @@ def test_an_agent_that_errs_in_one_way_gets_that_mode(name: str) -> None:
 
 def test_the_oracle_is_right_and_has_no_mode() -> None:
     for task in scripted.tasks(N):
-        for verdict in episode_scoring.score_episode(task, scripted.right(task)).values():
+        for verdict in episode_scoring.score_episode(Episode(task, scripted.right(task))).values():
             assert verdict.outcome == "correct" and not verdict.labels
             assert not any(part.startswith(episode_scoring.MODE_PREFIX) for part in verdict.parts)
 
@@ -87,12 +88,12 @@ def episode(*steps: Step, said: str) -> Trajectory:
 
 def primary(done: Trajectory, truth: ItemTruth = TRUTH) -> str:
     task = replace(TASK, data=msgspec.to_builtins(truth))
-    return scripted.modes(episode_scoring.score_episode(task, done)["paper"].labels)
+    return scripted.modes(episode_scoring.score_episode(Episode(task, done))["paper"].labels)
 
 
 def labelled(done: Trajectory) -> tuple[Label, ...]:
     task = replace(TASK, data=msgspec.to_builtins(TRUTH))
-    return episode_scoring.score_episode(task, done)["paper"].labels
+    return episode_scoring.score_episode(Episode(task, done))["paper"].labels
 
 
 def test_the_right_page_found_and_another_answer_is_an_abandoned_lead_with_its_place() -> None:
@@ -104,7 +105,7 @@ def test_the_right_page_found_and_another_answer_is_an_abandoned_lead_with_its_p
 
 
 @pytest.mark.parametrize(
-    ("keywords", "told"),
+    ("keywords", "reported"),
     [
         ("history of what is shown in image", ["3", failure_modes.IMAGE_MENTION_MODE]),
         ("who founded what is seen in the attached photo", ["3", failure_modes.IMAGE_MENTION_MODE]),
@@ -113,12 +114,12 @@ def test_the_right_page_found_and_another_answer_is_an_abandoned_lead_with_its_p
     ],
 )
 def test_speaking_as_if_the_tool_could_see_is_found_besides_poor_keywords(
-    keywords: str, told: list[str]
+    keywords: str, reported: list[str]
 ) -> None:
     done = episode(step((call(SEARCH_TOOL, keywords=keywords), "[]")), said="")
     assert [
         label.suite_cause for label in failure_modes.find_modes(TRUTH, extract_actions(done))
-    ] == told
+    ] == reported
 
 
 def test_a_misread_name_is_reported_with_the_right_one() -> None:
@@ -175,7 +176,7 @@ def test_the_ending_of_a_page_is_nothing_of_its_address() -> None:
         assert primary(episode(opened, said="I do not know")) == "6", href
 
 
-# --- what is no mode --------------------------------------------------------------------
+# --- what is not a mode --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ending", ["refused", "length", "malformed", "over_long"])
@@ -223,7 +224,9 @@ def test_a_search_that_the_environment_refuses_is_a_fault_of_form_and_no_query(
     results = tuple(asyncio.run(world.call(one)) for one in tried)
     refused = Step(reply=Reply(), calls=tried, results=results)
     task = replace(TASK, data=msgspec.to_builtins(TRUTH))
-    found = episode_scoring.score_episode(task, episode(refused, said="I do not know"))["paper"]
+    found = episode_scoring.score_episode(Episode(task, episode(refused, said="I do not know")))[
+        "paper"
+    ]
     assert (found.labels[0].cause, found.labels[0].suite_cause) == (
         "format",
         failure_modes.FORM_MODE,
@@ -254,7 +257,7 @@ def test_an_accepted_answer_is_right_whatever_it_looks_like() -> None:
     item = replace(TRUTH, answers=("I Am Not Sure",))
     task = replace(TASK, data=msgspec.to_builtins(item))
     for said in ('{"answer": "I Am Not Sure"}', "I am not sure."):
-        for verdict in episode_scoring.score_episode(task, episode(said=said)).values():
+        for verdict in episode_scoring.score_episode(Episode(task, episode(said=said))).values():
             assert verdict.outcome == "correct" and verdict.parts["refused"] == 0
 
 
@@ -267,7 +270,7 @@ def test_an_error_that_is_made_on_the_undamaged_picture_too_is_other(
     truth = replace(TRUTH, variation="edges")
     task = replace(TASK, id="i@edges", data=msgspec.to_builtins(truth))
     controls = {("i", 0, "paper"): base} if base else {}
-    found = episode_scoring.score_episode(task, episode(said="1 May 1900"), controls)
+    found = episode_scoring.score_episode(Episode(task, episode(said="1 May 1900")), controls)
     labels = found["paper"].labels
     assert scripted.modes(labels) == native
     assert [label.primary for label in labels].count(True) == 1
@@ -280,7 +283,9 @@ def test_shares_of_words_add_up_and_say_where_they_come_from() -> None:
     words = step((call(SEARCH_TOOL, keywords="Tulden museum red zebra"), hits("tulden")))
     read = step((call(FETCH_TOOL, url="https://a.b/tulden"), '{"content": "Balmoral"}'))
     then = step((call(SEARCH_TOOL, keywords="Balmoral"), "[]"))
-    parts = episode_scoring.score_episode(task, episode(words, read, then, said="x"))["paper"].parts
+    parts = episode_scoring.score_episode(Episode(task, episode(words, read, then, said="x")))[
+        "paper"
+    ].parts
     shares = {name: value for name, value in parts.items() if name.startswith("from_")}
     assert shares == {"from_question": 0.125, "from_text": 0.125, "from_visual": 0.125,
                       "from_pages": 0.5, "from_other": 0.125}  # fmt: skip

@@ -212,7 +212,7 @@ def test_reading_takes_no_longer_for_text_that_means_harm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "accepted", "held"),
+    ("said", "accepted", "collected"),
     [
         ("It opened on 14 March 1987.", "14 March 1987", True),
         ("14 March 1987 or 3 May 1990", "14 March 1987", False),
@@ -223,9 +223,9 @@ def test_reading_takes_no_longer_for_text_that_means_harm() -> None:
     ],
 )
 def test_an_answer_may_hold_an_accepted_one_and_little_else(
-    said: str, accepted: str, held: bool
+    said: str, accepted: str, collected: bool
 ) -> None:
-    assert final_answer.contains_accepted_answer(said, ["another", accepted]) is held
+    assert final_answer.contains_accepted_answer(said, ["another", accepted]) is collected
 
 
 @given(st.text(max_size=300))

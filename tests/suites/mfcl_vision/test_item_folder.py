@@ -52,11 +52,11 @@ def test_every_bad_row_is_named_with_its_line_at_once(tmp_path: Path) -> None:
     rows: list[Any] = [GOOD, "", *bad.values()]
     with pytest.raises(DataError) as caught:
         item_folder.read_item_folder(folder(tmp_path, *rows))
-    told = str(caught.value)
-    assert told.startswith(f"{tmp_path / 'items.jsonl'}: {len(bad)} bad rows:")
+    reported = str(caught.value)
+    assert reported.startswith(f"{tmp_path / 'items.jsonl'}: {len(bad)} bad rows:")
     for line in bad:
-        assert f"line {line}: " in told
-    assert "no domain 'cooking'" in told and "stands there twice" in told
+        assert f"line {line}: " in reported
+    assert "no domain 'cooking'" in reported and "stands there twice" in reported
 
 
 def test_a_link_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_no_name_of_a_picture_ends_the_run(name: str, tmp_path: Path) -> None:
     try:
         suite = tm.load("mfcl-vision", source=str(made), variations="base")
     except DataError as error:
-        assert f"line 2: image '{name}' is no file of this folder" in str(error)
+        assert f"line 2: image '{name}' is not a file of this folder" in str(error)
         return
     good, odd = suite.maker.make(suite)
     assert (
@@ -251,11 +251,11 @@ def test_a_box_is_cut_to_the_picture_and_one_outside_is_reported_with_the_file(
     ]
     suite = tm.load("mfcl-vision", source=str(folder(tmp_path, *rows)))
     made = list(suite.maker.make(suite))
-    inside, beside = made[:8], made[8:]
+    inside, adjacent = made[:8], made[8:]
     assert not any(map(web_environment.picture_failure, inside))
     assert read_task_data(inside[0], ItemTruth).marks[0].box == pytest.approx((0, 20, 100, 200))
-    told = "a.png: the box [320, 20, 400, 40] of a clue lies outside the picture"
-    assert set(map(web_environment.picture_failure, beside)) == {told}
+    reported = "a.png: the box [320, 20, 400, 40] of a clue lies outside the picture"
+    assert set(map(web_environment.picture_failure, adjacent)) == {reported}
 
 
 def test_a_byte_order_mark_is_no_part_of_a_row(tmp_path: Path) -> None:
@@ -294,19 +294,19 @@ def test_what_is_not_read_is_reported_with_its_lines(tmp_path: Path) -> None:
         GOOD | {"boxs": [[1, 2, 30, 40]], "trace": [hop]},
         GOOD | {"id": "b", "boxs": [], "trace": [hop, {"query": "q"}]},
     ]
-    held = item_folder.read_item_folder(folder(tmp_path / "set", *rows))
-    field, trace = held.notes
+    collected = item_folder.read_item_folder(folder(tmp_path / "set", *rows))
+    field, trace = collected.notes
     assert field == "items.jsonl, line 1 and 1 more: field 'boxs' is not read; did you mean: boxes"
     assert trace.startswith("items.jsonl, line 2: the trace is not read: ") and "href" in trace
     many = item_folder.read_item_folder(
         folder(tmp_path / "many", GOOD | {f"odd{n}": n for n in range(50)})
     )
     assert len(many.notes) == 21 and many.notes[-1] == "items.jsonl: and 30 more such notes"
-    (held.path / "pages").mkdir()
-    (held.path / "pages" / "one.html").write_text("<p>Who built it: Ada Brun</p>")
-    suite = tm.load("mfcl-vision", source=str(held.path), variations="base")
+    (collected.path / "pages").mkdir()
+    (collected.path / "pages" / "one.html").write_text("<p>Who built it: Ada Brun</p>")
+    suite = tm.load("mfcl-vision", source=str(collected.path), variations="base")
     run = tm.run(suite, "control/null", log_dir=tmp_path / "runs")
-    assert run.info.notes["data"] == held.notes
+    assert run.info.notes["data"] == collected.notes
 
 
 def jpeg(size: tuple[int, int] = (320, 200), **more: Any) -> bytes:
@@ -318,8 +318,8 @@ def jpeg(size: tuple[int, int] = (320, 200), **more: Any) -> bytes:
 def test_a_bare_small_jpeg_is_shown_as_it_is_and_no_other(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x010E] = "who was where"
-    kept = {"kept": jpeg(), "steps": jpeg(progressive=True)}
-    files = kept | {
+    saved = {"kept": jpeg(), "steps": jpeg(progressive=True)}
+    files = saved | {
         "wide": jpeg((1600, 20)), "exif": jpeg(exif=exif), "comment": jpeg(comment=b"words"),
         "profile": jpeg(icc_profile=b"p" * 200), "behind": jpeg() + b"words" + jpeg(),
         "png": picture(),
@@ -332,4 +332,4 @@ def test_a_bare_small_jpeg_is_shown_as_it_is_and_no_other(tmp_path: Path) -> Non
         part = task.turns[0].messages[-1].parts[0]
         assert isinstance(part, Part) and part.mime == "image/jpeg"
         same = suite.provenance.media.read(part) == files[task.item]
-        assert same == (task.item in kept and task.axes["variation"] == "base"), task.id
+        assert same == (task.item in saved and task.axes["variation"] == "base"), task.id

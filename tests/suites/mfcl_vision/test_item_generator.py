@@ -46,7 +46,7 @@ SEED = 11
 
 
 @cache
-def held() -> item_generator.WorldSetup:
+def collected() -> item_generator.WorldSetup:
     """Return the world and its corpus; making it takes seconds."""
     return item_generator.world_setup(SEED, 1)
 
@@ -56,7 +56,7 @@ def pages() -> dict[str, str]:
     """Return the text of each page, by its address."""
     return {
         found.href: html_conversion.html_to_text(found.html)
-        for found in held().fictional_world.pages
+        for found in collected().fictional_world.pages
     }
 
 
@@ -69,14 +69,14 @@ def plans(template: Template, parameters: GenerationParameters, n: int = 1) -> I
         assert attempt < 200, f"{template.name}: no plan keeps the laws"
         try:
             yield item_generator.draw_plan(
-                held(), template, parameters, rng, f"{template.name}/{n}"
+                collected(), template, parameters, rng, f"{template.name}/{n}"
             )
         except ValueError:
             continue
         n -= 1
 
 
-def told(text: str, words: str) -> bool:
+def reported(text: str, words: str) -> bool:
     return f" {_plain(words)} " in f" {_plain(text)} "
 
 
@@ -100,9 +100,9 @@ def test_who_reads_the_clue_and_searches_finds_the_answer(template: Template) ->
     for n, hop in enumerate(plan.hops):
         known = " ".join((*clue.lines, clue.symbol)) if n == 0 else text
         assert set(_plain(hop.query).split()) <= set(_plain(known).split())
-        assert hop.href in item_validation.search_hits(held().corpus, hop.query)
+        assert hop.href in item_validation.search_hits(collected().corpus, hop.query)
         text = pages()[hop.href]
-        assert told(text, hop.finds)
+        assert reported(text, hop.finds)
     assert plan.hops[-1].finds == plan.answers[0] == clue.answer
     assert (plan.template, plan.domain, plan.kind) == (
         template.name, template.domain, template.kind,
@@ -114,14 +114,16 @@ def test_question_and_picture_tell_no_answer(template: Template) -> None:
     (plan,) = plans(template, GenerationParameters(lookalikes=(2,), depth=(1,)))
     asked = prompts.question_text(plan.question)
     lettering = [text for sign in plan.setting.signs for text in (*sign.lines, sign.symbol) if text]
-    assert not any(told(text, answer) for answer in plan.answers for text in (asked, *lettering))
-    assert not any(told(asked, text) for text in lettering)
+    assert not any(
+        reported(text, answer) for answer in plan.answers for text in (asked, *lettering)
+    )
+    assert not any(reported(asked, text) for text in lettering)
     assert "{" not in asked and "  " not in asked
     others = [
         sign.answer for sign in plan.setting.signs if sign.role in ("lookalike", "foreground")
     ]
     assert len(others) >= 3 and not set(others) & set(plan.answers)
-    assert not any(told(pages()[hop.href], plan.answers[0]) for hop in plan.hops[:-1])
+    assert not any(reported(pages()[hop.href], plan.answers[0]) for hop in plan.hops[:-1])
 
 
 @pytest.mark.parametrize("kind", QUERY_KINDS)
@@ -163,8 +165,8 @@ def test_parts_of_a_question_come_and_go_and_nothing_else_changes() -> None:
         ]
         for level in levels
     )
-    held = [getattr(item.plan.question, part) for item in drawn for part in QUESTION_PARTS]
-    assert any(held) and not all(held)
+    collected = [getattr(item.plan.question, part) for item in drawn for part in QUESTION_PARTS]
+    assert any(collected) and not all(collected)
     for full, empty, some in zip(whole, bare, drawn, strict=True):
         assert all(getattr(full.plan.question, part) for part in QUESTION_PARTS)
         assert empty.plan.question == QuestionParts(request=full.plan.question.request)
@@ -202,7 +204,7 @@ def _plan() -> ItemPlan:
     (plan,) = plans(
         template, GenerationParameters(hops=(2,), lookalikes=(1,), depth=(0,), clue=("text",))
     )
-    assert item_validation.check_plan(plan, held().corpus) == ""
+    assert item_validation.check_plan(plan, collected().corpus) == ""
     return plan
 
 
@@ -213,7 +215,7 @@ def _asking(plan: ItemPlan, more: str) -> ItemPlan:
 def test_an_answer_in_the_question_is_a_breach() -> None:
     plan = _plan()
     broken = item_validation.check_plan(
-        _asking(plan, f"It was {plan.answers[0].upper()}!"), held().corpus
+        _asking(plan, f"It was {plan.answers[0].upper()}!"), collected().corpus
     )
     assert "is given away" in broken
 
@@ -223,47 +225,53 @@ def test_an_answer_on_a_sign_is_a_breach() -> None:
     sign = Sign(role="clutter", lines=(plan.answers[0],))
     setting = replace(plan.setting, signs=(*plan.setting.signs, sign))
     assert "is given away" in item_validation.check_plan(
-        replace(plan, setting=setting), held().corpus
+        replace(plan, setting=setting), collected().corpus
     )
 
 
 def test_a_clue_in_the_question_is_a_breach() -> None:
     plan = _plan()
     named = _asking(plan, plan.setting.signs[0].lines[0].lower())
-    assert "the question names" in item_validation.check_plan(named, held().corpus)
+    assert "the question names" in item_validation.check_plan(named, collected().corpus)
 
 
 def test_a_look_alike_with_the_same_answer_is_a_breach() -> None:
     plan = _plan()
     clue, alike, *rest = plan.setting.signs
     setting = replace(plan.setting, signs=(clue, replace(alike, answer=plan.answers[0]), *rest))
-    assert "as well" in item_validation.check_plan(replace(plan, setting=setting), held().corpus)
+    assert "as well" in item_validation.check_plan(
+        replace(plan, setting=setting), collected().corpus
+    )
 
 
 def test_a_step_that_a_search_does_not_find_is_a_breach() -> None:
     plan = _plan()
     lost = replace(plan.hops[0], query="xyzzy plugh")
-    broken = item_validation.check_plan(replace(plan, hops=(lost, *plan.hops[1:])), held().corpus)
+    broken = item_validation.check_plan(
+        replace(plan, hops=(lost, *plan.hops[1:])), collected().corpus
+    )
     assert "does not find" in broken
 
 
 def test_a_page_without_what_the_step_finds_is_a_breach() -> None:
     plan = _plan()
     empty = replace(plan.hops[0], finds="xyzzy")
-    broken = item_validation.check_plan(replace(plan, hops=(empty, *plan.hops[1:])), held().corpus)
+    broken = item_validation.check_plan(
+        replace(plan, hops=(empty, *plan.hops[1:])), collected().corpus
+    )
     assert "does not hold" in broken
 
 
 def test_an_answer_on_an_earlier_page_is_a_breach() -> None:
     plan = _plan()
     hops = (plan.hops[1], plan.hops[1])
-    assert "too early" in item_validation.check_plan(replace(plan, hops=hops), held().corpus)
+    assert "too early" in item_validation.check_plan(replace(plan, hops=hops), collected().corpus)
 
 
 def test_a_question_that_finds_the_page_alone_is_a_breach() -> None:
     plan = _plan()
     words = plan.hops[1].query
-    broken = item_validation.check_plan(_asking(plan, words), held().corpus)
+    broken = item_validation.check_plan(_asking(plan, words), collected().corpus)
     assert "question alone" in broken
 
 
@@ -393,7 +401,7 @@ def test_seeds_make_other_items(items: list[GeneratedItem]) -> None:
     assert len({_digest(made) for made in items}) == len(items)
     assert (
         item_generator.world_setup(SEED + 1, 1).fictional_world.pages[0]
-        != held().fictional_world.pages[0]
+        != collected().fictional_world.pages[0]
     )
 
 

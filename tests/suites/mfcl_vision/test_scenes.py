@@ -242,7 +242,7 @@ def test_marks_say_where_things_stand_and_blank_ones_stand_nowhere_further(
         self: SceneCanvas, face: sign_faces.SignFace, corners: Corners, sign: int | None = None
     ) -> None:
         put(self, face, corners, sign)
-        # works of art above their cards are no cards
+        # works of art above their cards are not cards
         if sign is None and scene != "gallery" and not any(face is one for one in other):
             left, _, right, _ = bounding_box(corners)
             blank.append((left + right) / 2)
@@ -300,9 +300,12 @@ def test_a_book_without_words_is_no_taller_than_asked_and_no_pole(
 
 @pytest.mark.parametrize("scene", ["parcels", "tickets"])
 def test_a_leaflet_has_another_shape_than_what_lies_next_to_it(scene: str) -> None:
-    cast = StyledSign(0, NEAR, 0.05, (250, 246, 236), ("plain",), 1.0)
+    performers = StyledSign(0, NEAR, 0.05, (250, 246, 236), ("plain",), 1.0)
     rng = random.Random(2)
-    leaflet, other = print_faces.make_leaflet(rng, cast, 50, 900), _BORNE[scene](rng, cast, 50, 450)
+    leaflet, other = (
+        print_faces.make_leaflet(rng, performers, 50, 900),
+        _BORNE[scene](rng, performers, 50, 450),
+    )
     assert leaflet.mask is not None and other.mask is None
     assert leaflet.mask.getextrema() == (0, 255)
     assert leaflet.ink[2] < leaflet.sheet.width / 2

@@ -42,9 +42,9 @@ def test_every_domain_is_asked_in_every_way() -> None:
 
 @pytest.mark.parametrize(("kind", "fact"), FACTS)
 def test_every_fact_has_words_that_nest(kind: str, fact: str) -> None:
-    told = question_phrase(kind, fact)
-    assert told.question.count("{x}") == 1 and told.question.endswith("?")
-    assert told.noun.startswith("the ") and told.noun.endswith("{x}")
+    reported = question_phrase(kind, fact)
+    assert reported.question.count("{x}") == 1 and reported.question.endswith("?")
+    assert reported.noun.startswith("the ") and reported.noun.endswith("{x}")
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_every_sight_stands_in_scenes_that_there_are(sight: PictureSubject) -> N
 )
 def test_every_sight_can_be_compared(sight: PictureSubject) -> None:
     fields = fiction.entity_kinds()[sight.entity_kind].fields
-    told = [field for field in fields if field.name in extreme_clauses()]
-    assert told
-    assert all(field.sort in ("date", "time", "number") for field in told)
+    reported = [field for field in fields if field.name in extreme_clauses()]
+    assert reported
+    assert all(field.sort in ("date", "time", "number") for field in reported)
 
 
 @pytest.mark.parametrize(("sees", "kind"), list(product(BY_NAME, QUERY_KINDS)))
@@ -104,13 +104,13 @@ def test_every_sort_of_answer_has_forms_to_ask_for() -> None:
     "sight", picture_subjects(), ids=lambda sight: f"{sight.domain}-{sight.entity_kind}"
 )
 def test_a_long_phrase_stands_at_the_end_of_a_request_only(sight: PictureSubject) -> None:
-    told = f"the {sight.noun} whose name you can read on a wall"
+    reported = f"the {sight.noun} whose name you can read on a wall"
     for kind, hops in product(QUERY_KINDS, (1, 2)):
         for n, path in enumerate(find_paths(sight.entity_kind, kind, hops)):
             for draw in range(4):
                 rng = seeds.make_rng(n, sight.noun, draw, "test")
-                asked = question_planner._write_request(sight.entity_kind, path, told, rng)
-                assert re.search(rf"{re.escape(told)}[.?]$", asked), asked
+                asked = question_planner._write_request(sight.entity_kind, path, reported, rng)
+                assert re.search(rf"{re.escape(reported)}[.?]$", asked), asked
 
 
 @pytest.mark.parametrize("clue", CLUE_KINDS)

@@ -25,7 +25,12 @@ from toolmark.runs.record_files import read_records
 from toolmark.suites.mfcl_vision import item_folder, item_records, prompts, web_environment
 from toolmark.suites.mfcl_vision.item_records import ItemTruth
 
-KNOBS: dict[str, Any] = {"items": 4, "variations": "base,edges,crop-16:9", "seed": 7, "hops": "1,2"}
+OPTIONS: dict[str, Any] = {
+    "items": 4,
+    "variations": "base,edges,crop-16:9",
+    "seed": 7,
+    "hops": "1,2",
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,7 +46,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def made(cache: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("set") / "made"
-    dataset_folder.write_dataset(folder, tm.load("mfcl-vision", **KNOBS))
+    dataset_folder.write_dataset(folder, tm.load("mfcl-vision", **OPTIONS))
     return folder
 
 
@@ -54,7 +59,7 @@ def tasks(made: Path) -> list[Task]:
 def test_the_oracle_is_always_right_and_null_never(
     tool_format: str, structured: bool, tmp_path: Path
 ) -> None:
-    few = KNOBS | {"items": 2, "variations": "base,gray", "structured": structured}
+    few = OPTIONS | {"items": 2, "variations": "base,gray", "structured": structured}
     suite = tm.load("mfcl-vision", **few)
     run = tm.run(suite, "control/oracle", tool_format=tool_format, log_dir=tmp_path)
     assert run.summary()["score"]["value"] == 1 and run.summary()["n_run"] == 4
@@ -105,7 +110,7 @@ class Asks(Model):
 
 def test_who_asks_back_gets_one_answer_that_nobody_knows(tmp_path: Path) -> None:
     model = Asks()
-    suite = tm.load("mfcl-vision", **KNOBS | {"items": 1, "variations": "base"})
+    suite = tm.load("mfcl-vision", **OPTIONS | {"items": 1, "variations": "base"})
     run = tm.run(suite, model, log_dir=tmp_path)
     [done] = run.trajectories()
     assert len(done.steps) == 2 and done.ending == "answered"
@@ -123,15 +128,15 @@ class Loops(Model):
 
 
 def test_a_model_that_never_ends_is_ended(tmp_path: Path) -> None:
-    suite = tm.load("mfcl-vision", **KNOBS | {"items": 1, "variations": "base"})
+    suite = tm.load("mfcl-vision", **OPTIONS | {"items": 1, "variations": "base"})
     [done] = tm.run(suite, Loops(), log_dir=tmp_path).trajectories()
     assert done.ending == "steps" and len(done.steps) == 20
 
 
 def test_a_made_set_is_asked_with_its_own_pages(made: Path, tmp_path: Path) -> None:
     card = (made / "README.md").read_text()
-    for told in ("Items by domain and query type", "## Signs", "## Pictures", "Sensitive"):
-        assert told.lower() in card.lower(), told
+    for reported in ("Items by domain and query type", "## Signs", "## Pictures", "Sensitive"):
+        assert reported.lower() in card.lower(), reported
     run = tm.run(
         tm.load("mfcl-vision"), "control/oracle", tasks=made, log_dir=tmp_path
     )  # of another seed
@@ -142,17 +147,17 @@ def test_a_made_set_is_asked_with_its_own_pages(made: Path, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_the_same_seed_makes_the_same_bytes(made: Path, tmp_path: Path) -> None:
-    dataset_folder.write_dataset(tmp_path / "again", tm.load("mfcl-vision", **KNOBS))
+    dataset_folder.write_dataset(tmp_path / "again", tm.load("mfcl-vision", **OPTIONS))
     first, second = (dataset_folder.read_manifest(path) for path in (made, tmp_path / "again"))
     assert first is not None and second is not None and first.files == second.files
-    other = tm.load("mfcl-vision", **KNOBS | {"seed": 8})
+    other = tm.load("mfcl-vision", **OPTIONS | {"seed": 8})
     [task] = other.maker.make([next(iter(other))])
     assert task.turns != tasks(made)[0].turns
 
 
 def test_what_is_asked_hangs_on_no_way_to_say_it() -> None:
     """Knobs left at their defaults and spelled out, more items or fewer: equal bytes by id."""
-    few, told, more = (
+    few, reported, more = (
         tm.load("mfcl-vision", seed=7, **parameters)
         for parameters in (
             {"items": 1},
@@ -161,20 +166,20 @@ def test_what_is_asked_hangs_on_no_way_to_say_it() -> None:
         )
     )
     lines = [json_codec.encode_record(task) for task in few.maker.make(few)]
-    assert lines == [json_codec.encode_record(task) for task in told.maker.make(told)]
+    assert lines == [json_codec.encode_record(task) for task in reported.maker.make(reported)]
     assert lines == [json_codec.encode_record(task) for task in more.maker.make(more)][: len(lines)]
 
 
 @pytest.mark.slow
 def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None:
-    held = item_folder.read_item_folder(made)
+    collected = item_folder.read_item_folder(made)
     own = {
         task.item: read_task_data(task, ItemTruth)
         for task in tasks(made)
         if task.axes["variation"] == "base"
     }
-    assert [entry.id for entry in held.entries] == list(own)
-    for entry in held.entries:
+    assert [entry.id for entry in collected.entries] == list(own)
+    for entry in collected.entries:
         assert entry.truth.answers == own[entry.id].answers
         assert entry.truth.marks == own[entry.id].marks
     suite = tm.load("mfcl-vision", source=str(made), variations="base,jitter=2")
@@ -189,7 +194,7 @@ def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_the_pages_of_a_set_answer_as_a_corpus(made: Path, tmp_path: Path) -> None:
-    suite = tm.load("mfcl-vision", **KNOBS, search=f"corpus:{made / 'pages'}")
+    suite = tm.load("mfcl-vision", **OPTIONS, search=f"corpus:{made / 'pages'}")
     run = tm.run(suite, "control/oracle", log_dir=tmp_path, limit=3)
     assert run.summary()["score"]["value"] == 1
 
@@ -198,13 +203,13 @@ def test_the_pages_of_a_set_answer_as_a_corpus(made: Path, tmp_path: Path) -> No
 def test_recorded_searches_can_be_replayed_without_the_pages(made: Path, tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     for search in (f"record:{tape}@corpus:{made / 'pages'}", f"replay:{tape}"):
-        suite = tm.load("mfcl-vision", **KNOBS, search=search)
+        suite = tm.load("mfcl-vision", **OPTIONS, search=search)
         run = tm.run(suite, "control/oracle", log_dir=tmp_path / "runs", limit=3)
         assert run.summary()["score"]["value"] == 1, search
 
 
 def test_outages_are_seen_by_the_model_and_the_same_for_a_seed(made: Path) -> None:
-    suite = tm.load("mfcl-vision", **KNOBS, outages=0.5)
+    suite = tm.load("mfcl-vision", **OPTIONS, outages=0.5)
     task = tasks(made)[0]
 
     async def asked() -> list[str]:
@@ -222,7 +227,7 @@ def test_outages_are_seen_by_the_model_and_the_same_for_a_seed(made: Path) -> No
 
 
 def test_variations_of_an_item_meet_the_same_outages(made: Path) -> None:
-    suite = tm.load("mfcl-vision", **KNOBS, outages=0.5)
+    suite = tm.load("mfcl-vision", **OPTIONS, outages=0.5)
 
     async def asked(task: Task) -> list[bool]:
         async with (
@@ -242,14 +247,14 @@ def test_pages_of_another_world_are_noticed(made: Path, tmp_path: Path) -> None:
     lines = (made / "tasks.jsonl").read_text().splitlines()
     changed.write_text(lines[0].replace('"seed":7', '"seed":8') + "\n")
     (tmp_path / "media").symlink_to(made / "media")
-    suite = tm.load("mfcl-vision", **KNOBS)
+    suite = tm.load("mfcl-vision", **OPTIONS)
     run = tm.run(suite, "control/oracle", tasks=changed, log_dir=tmp_path / "runs")
     [attempt] = run.attempts()
-    assert "no page of seed 8" in attempt.failure.message
+    assert "not a page of seed 8" in attempt.failure.message
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "reported"),
     [
         ({"variations": "bsae"}, "no variation 'bsae'"),
         ({"variations": ""}, "no variation given"),
@@ -260,13 +265,13 @@ def test_pages_of_another_world_are_noticed(made: Path, tmp_path: Path) -> None:
         ({"lookalikes": "7"}, "lookalikes: 7"),
         ({"clue": "smell"}, "clue: 'smell'"),
         ({"clue_size": "huge"}, "huge"),
-        ({"items": "0"}, "parameter items: expected int >= 1"),
-        ({"outages": "2"}, "parameter outages: expected float >= 0 and <= 1"),
+        ({"items": "0"}, "parameter items: expected a whole number >= 1"),
+        ({"outages": "2"}, "parameter outages: expected a number >= 0 and <= 1"),
         ({"source": "nowhere"}, "nowhere/items.jsonl: cannot read items"),
     ],
 )
-def test_wrong_parameters_are_named(parameters: dict[str, str], told: str) -> None:
-    with pytest.raises((UsageError, DataError), match=told):
+def test_wrong_parameters_are_named(parameters: dict[str, str], reported: str) -> None:
+    with pytest.raises((UsageError, DataError), match=reported):
         tm.load("mfcl-vision", **parameters)
 
 
@@ -276,13 +281,13 @@ def test_a_search_that_cannot_answer_is_reported_before_pictures_are_made(
 ) -> None:
     for name in ("SERPAPI_API_KEY", "BRAVE_API_KEY", "TAVILY_API_KEY", "SERPER_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    suite = tm.load("mfcl-vision", **KNOBS, search=search)
+    suite = tm.load("mfcl-vision", **OPTIONS, search=search)
     with pytest.raises(UsageError, match="search"):
         tm.run(suite, "control/null", log_dir=tmp_path)
 
 
 def test_each_variation_hangs_on_itself_alone(made: Path) -> None:
-    suite = tm.load("mfcl-vision", **KNOBS)
+    suite = tm.load("mfcl-vision", **OPTIONS)
     wanted = {task.id: task for task in tasks(made)}
     [alone] = suite.maker.make([task for task in suite if task.id.endswith("crop-16:9")][:1])
     assert json_codec.encode_record(alone) == json_codec.encode_record(wanted[alone.id])
@@ -296,7 +301,7 @@ def test_the_bytes_do_not_hang_on_how_many_cores_made_them(
 ) -> None:
     monkeypatch.setattr(worker_processes, "available_cores", lambda: 2)
     monkeypatch.setattr(ItemMaker, "min_parallel_items", 2)
-    suite = tm.load("mfcl-vision", **KNOBS)
+    suite = tm.load("mfcl-vision", **OPTIONS)
     assert list(map(json_codec.encode_record, suite.maker.make(suite))) == list(
         map(json_codec.encode_record, tasks(made))
     )

@@ -174,13 +174,13 @@ def test_table_2_pairs_every_variation_with_the_base() -> None:
 
 
 def test_table_2_tells_how_many_crops_were_filled_up_with_bars() -> None:
-    told = {("crop 4:3", "0"), ("crop 4:3", "3"), ("crop 16:9", "3")}
+    reported = {("crop 4:3", "0"), ("crop 4:3", "3"), ("crop 16:9", "3")}
     found = [
         answer(
             f"{i}",
             name,
             True,
-            bars=float((variation_statistics.variation_label(name), f"{i}") in told),
+            bars=float((variation_statistics.variation_label(name), f"{i}") in reported),
         )
         for name in EIGHT
         for i in range(5)
@@ -228,23 +228,25 @@ def test_accuracy_is_reported_by_hops_clue_and_lookalikes() -> None:
         rows([score for score in scores if score.axes["kind"] != "select"])
     )
     assert made.title == "Accuracy by hops and look-alikes"
-    told = {(row[0], row[1]): row[2:] for row in made.rows}
-    assert list(told) == [
+    reported = {(row[0], row[1]): row[2:] for row in made.rows}
+    assert list(reported) == [
         ("hops", "1"),
         ("hops", "2"),
         *(("look-alikes", f"{n}") for n in range(3)),
     ]
-    assert told["hops", "1"][0] == 5
-    assert str(told["hops", "1"][1]).startswith("100.0")
-    assert str(told["hops", "2"][1]).startswith("12.5")
-    assert str(told["hops", "2"][2]).startswith("100.0")
+    assert reported["hops", "1"][0] == 5
+    assert str(reported["hops", "1"][1]).startswith("100.0")
+    assert str(reported["hops", "2"][1]).startswith("12.5")
+    assert str(reported["hops", "2"][2]).startswith("100.0")
 
 
 def test_who_selects_stands_apart_from_hops() -> None:
     scores = [answer(f"{i}", name, DOMAINS[i % 5] == "places") for i in range(25) for name in EIGHT]
     (made,) = accuracy_tables.factor_tables(rows(scores))
-    told = {row[1]: row[2] for row in made.rows}
-    assert told == {"1": 10, "2": 10, "select": 5}, "each candidate's page is needed: no hop tells"
+    reported = {row[1]: row[2] for row in made.rows}
+    assert reported == {"1": 10, "2": 10, "select": 5}, (
+        "each candidate's page is needed: no hop tells"
+    )
     assert "the page of every candidate" in made.note
 
 
@@ -300,9 +302,9 @@ def test_steps_are_paired_item_by_item(drawn: list[tuple[int, int]]) -> None:
     for i, (base, edges) in enumerate(drawn):
         scores.append(answer(f"{i}", "base", True, steps=float(base)))
         scores.append(answer(f"{i}", "edges", False, steps=float(edges)))
-    told = behaviour_tables.change_from_base(rows(scores), "edges", "steps")
-    assert told is not None
-    value, low, high = (float(x.strip("[],").replace("−", "-")) for x in told.split())
+    reported = behaviour_tables.change_from_base(rows(scores), "edges", "steps")
+    assert reported is not None
+    value, low, high = (float(x.strip("[],").replace("−", "-")) for x in reported.split())
     assert value == pytest.approx(np.mean([b - a for a, b in drawn]), abs=0.006)
     assert low <= value <= high
 
@@ -350,9 +352,9 @@ def test_the_paper_is_compared_with_a_run() -> None:
         made[0].title == accuracy_tables.accuracy_title("paper")
         and "paper's models" in made[1].title
     )
-    beside = lines(made[1])
-    assert beside["GPT-5 (paper)"]["overall"] == 0.293
-    assert beside["this run"]["edges"] == 0.2 and beside["this run"]["overall"] == 0.5
+    adjacent = lines(made[1])
+    assert adjacent["GPT-5 (paper)"]["overall"] == 0.293
+    assert adjacent["this run"]["edges"] == 0.2 and adjacent["this run"]["overall"] == 0.5
     part = lines(paper_comparison.build_tables({"paper": whole({"base": 0.8})})[1])
     assert part["this run"]["overall"] is None and part["this run"]["base"] == 0.8
     none = paper_comparison.build_tables({"paper": whole({"gray": 0.8, "crop-4:3": 0.1})})

@@ -155,8 +155,8 @@ def _step(call: Call, text: str) -> Step:
 
 
 def said(text: str, why: str = "the owner's page") -> Step:
-    told = json.dumps({"answer": text, "context": why})
-    return Step(reply=Reply(text=told, usage=Usage(input=1500, output=40), latency_s=0.9))
+    reported = json.dumps({"answer": text, "context": why})
+    return Step(reply=Reply(text=reported, usage=Usage(input=1500, output=40), latency_s=0.9))
 
 
 def follows(known: ItemTruth) -> list[Step]:

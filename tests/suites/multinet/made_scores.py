@@ -40,14 +40,14 @@ def chosen(
 ) -> list[Score]:  # fmt: skip
     """Answers by an index; -1 is invalid, `raw` are the numbers said there by row."""
     made = []
-    for row, (right, told) in enumerate(zip(truth, said, strict=True)):
-        parts = {"valid": float(told >= 0), "truth": float(right), "predicted": float(told),
+    for row, (right, reported) in enumerate(zip(truth, said, strict=True)):
+        parts = {"valid": float(reported >= 0), "truth": float(right), "predicted": float(reported),
                  "classes": float(n)}  # fmt: skip
         if raw and row in raw:
             parts["raw"] = float(raw[row])
         parts |= {f"guess.{name}": float(x[row]) for name, x in (guesses or {}).items()}
         prefix = about.get("category", "piqa")
-        made.append(answer(f"{prefix}-{row}", parts, right == told, **about))
+        made.append(answer(f"{prefix}-{row}", parts, right == reported, **about))
     return made
 
 
@@ -55,32 +55,32 @@ def played(truth: Sequence[int], said: Sequence[int], **about: str) -> list[Scor
     """Joint actions of Overcooked; every hundred rows are a game."""
     made = []
     n = len(ACTIONS)
-    for row, (right, told) in enumerate(zip(truth, said, strict=True)):
-        inside = 0 <= told < n * n
+    for row, (right, reported) in enumerate(zip(truth, said, strict=True)):
+        inside = 0 <= reported < n * n
         parts = {
             "valid": float(inside),
             "truth": right,
-            "predicted": told if inside else -1,
+            "predicted": reported if inside else -1,
             "classes": n * n,
             "guess.stay": 28,
             "guess.previous": truth[max(0, row - 1)],
         }
-        if not inside and told != -1:
-            parts["raw"] = told
+        if not inside and reported != -1:
+            parts["raw"] = reported
         for player in (0, 1):
             parts[f"truth_{player}"] = divmod(right, n)[player]
-            parts[f"predicted_{player}"] = divmod(told, n)[player] if inside else -1
+            parts[f"predicted_{player}"] = divmod(reported, n)[player] if inside else -1
         axes = {"family": "overcooked", "group": f"g{row // 100}", **about}
         axes.setdefault("category", f"kitchen {row % 2}")
-        made.append(answer(f"o-{row}", {k: float(x) for k, x in parts.items()}, right == told,
+        made.append(answer(f"o-{row}", {k: float(x) for k, x in parts.items()}, right == reported,
                            **axes))  # fmt: skip
     return made
 
 
 def rows(scores: Iterable[Score]) -> dict[str, Columns]:
     """The columns by reading."""
-    kept = list(scores)
-    return {name: gather_columns(kept, name) for name in READINGS}
+    saved = list(scores)
+    return {name: gather_columns(saved, name) for name in READINGS}
 
 
 def titled(made: Iterable[Table | Chart]) -> dict[str, Table | Chart]:

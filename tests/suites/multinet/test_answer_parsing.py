@@ -58,8 +58,8 @@ def test_a_choice_is_read_as_it_is_written(
     right: int, form: Form, reading: GradingRule, family: Family
 ) -> None:
     assert read(truth(Choice(options=JOINT), right, form, family), reading).value == right
-    sure = read(truth(Distribution(options=JOINT), right, form, "overcooked"), reading).value
-    assert sure == tuple(float(k == right) for k in range(36))
+    certain = read(truth(Distribution(options=JOINT), right, form, "overcooked"), reading).value
+    assert certain == tuple(float(k == right) for k in range(36))
 
 
 @pytest.mark.parametrize("form", ["text", "tool"])

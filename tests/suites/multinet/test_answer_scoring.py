@@ -15,6 +15,7 @@ import toolmark as tm
 from toolmark.core import seeds, sentence_encoder
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Call, Cause, Reply, Step, StopReason, Task, Trajectory, Verdict
+from toolmark.scoring.episode import Episode
 from toolmark.suites.multinet import answer_scoring, conversation_calls
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES
 from toolmark.suites.multinet.frame_records import (
@@ -46,7 +47,7 @@ def task(
 def judged(asked: Task, *said: str | Reply) -> dict[str, Verdict]:
     replies = [Reply(text=each) if isinstance(each, str) else each for each in said]
     steps = tuple(Step(reply=r, turn=at, calls=r.calls) for at, r in enumerate(replies))
-    return answer_scoring.score_episode(asked, Trajectory(task=asked.id, steps=steps))
+    return answer_scoring.score_episode(Episode(asked, Trajectory(task=asked.id, steps=steps)))
 
 
 def call(name: str, arguments: str) -> Reply:
@@ -105,7 +106,7 @@ def test_the_reference_takes_probabilities_that_are_none() -> None:
     assert found["paper"].parts["valid"] == 0 and found["reference"].parts["valid"] == 1
     odd = judged(asked, "[NaN, 0.5, 0.5]")["reference"].parts
     assert odd["valid"] == 1 and odd["predicted"] == 0
-    assert not {"p", "top"} & odd.keys()  # a nan is no number
+    assert not {"p", "top"} & odd.keys()  # a nan is not a number
 
 
 @pytest.mark.parametrize("said", ["[NaN, 0.5, 0.5]", "[NaN, NaN, NaN]"])
@@ -268,7 +269,7 @@ def test_how_a_reply_ended_is_why_it_is_invalid(stop: StopReason, cause: Cause) 
     asked = task(Choice(options=("a", "b")), 0)
     assert judged(asked, Reply(stop=stop))["paper"].labels[0].cause == cause
     as_it_stands = judged(asked, Reply(text="0", stop=stop))["paper"]
-    assert as_it_stands.value == (stop != "refused"), "what was refused is no answer"
+    assert as_it_stands.value == (stop != "refused"), "what was refused is not an answer"
     words = judged(task(FreeText(), "two", family="sqa3d"), Reply(text="I am", stop=stop))["paper"]
     assert words.labels[0].cause == (cause if stop != "stop" else "wrong_answer")
     assert words.parts["valid"] == (stop != "refused")

@@ -82,9 +82,9 @@ CHOICES: dict[str, tuple[Any, Any]] = {  # what `paper` and `reference` make of 
     DEEP: (INVALID, INVALID),
     ATTACK: (INVALID, INVALID),
 }
-SURE = (1.0, 0.0, 0.0, 0.0)
+CERTAIN = (1.0, 0.0, 0.0, 0.0)
 SHARES: dict[str, tuple[Any, Any]] = {
-    "[1, 0, 0, 0]": (SURE, SURE),
+    "[1, 0, 0, 0]": (CERTAIN, CERTAIN),
     "[1, 0, 0, 0.000009]": ((1.0, 0.0, 0.0, 9e-6),) * 2,
     "[0.5, 0, 0, 0]": (INVALID, INVALID),
     "[0.5, 0.5, 0.5, 0.5]": (INVALID, INVALID),
@@ -97,7 +97,7 @@ SHARES: dict[str, tuple[Any, Any]] = {
     "[1, 0, 0, 0, 0]": (INVALID, INVALID),
     "[[1, 0, 0, 0]]": (INVALID, INVALID),
     '["1", 0, 0, 0]': (INVALID, INVALID),
-    "1, 0, 0, 0": (SURE, INVALID),  # Python's tuple; the reference asks for a list
+    "1, 0, 0, 0": (CERTAIN, INVALID),  # Python's tuple; the reference asks for a list
     "[]": (INVALID, INVALID),
     "{}": (INVALID, INVALID),
     "1": (INVALID, INVALID),
@@ -309,7 +309,7 @@ class Evaluates:
 
 
 def table(rows: int = 3) -> bytes:
-    """Return what is no DataFrame, but a harmless pickle."""
+    """Return what is not a DataFrame, but a harmless pickle."""
     return pickle.dumps([{"joint_action": "[0, 0]"}] * rows)
 
 
@@ -332,13 +332,13 @@ FILES: dict[str, tuple[Callable[[], bytes], str]] = {
 def test_a_bad_pickle_is_a_clear_error_and_nothing_of_it_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, told = FILES[name]
+    made, reported = FILES[name]
     home = tmp_path / "home"
     path = home / "human_data" / "clean_test_trials.pickle"
     path.parent.mkdir(parents=True)
     path.write_bytes(made())
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match=rf"clean_test_trials\.pickle.*({told})"):
+    with pytest.raises(DataError, match=rf"clean_test_trials\.pickle.*({reported})"):
         human_games.read_games(home, "test")
     assert os.listdir(tmp_path) == ["home"]
 

@@ -39,7 +39,7 @@ SPACES: dict[str, AnswerSpace] = {
 LEVELS = {"sqa3d": "type", "robovqa": "type", "odinw": "subset", "overcooked": "layout"}
 
 
-class Held(OneStepRows):
+class Loaded(OneStepRows):
     """Rows in memory."""
 
     def __init__(self, frames: Sequence[Frame], name: str = "held") -> None:
@@ -75,10 +75,10 @@ def frame(family: Family, n: int, truth: Any, group: str = "a", step: int = 0, l
 
 def answers(rows: Sequence[Frame], train: Sequence[Frame] | None = None,
             seed: int = 0) -> list[dict[str, Any]]:  # fmt: skip
-    taught = None if train is None else Held(train)
+    taught = None if train is None else Loaded(train)
     return [
         dict(each.baseline_answers)
-        for each in baseline_answers.add_baseline_answers(Held(rows), taught, seed)
+        for each in baseline_answers.add_baseline_answers(Loaded(rows), taught, seed)
     ]
 
 
@@ -114,7 +114,7 @@ def test_a_guess_never_hangs_on_its_own_truth(family: Family, taught: bool, data
     train = data.draw(episodes(family)) if taught else None
     at = data.draw(st.integers(0, len(rows) - 1))
     other = data.draw(TRUTHS[family])
-    if family == "bfcl":  # the number of turns is no secret: as many as the user's
+    if family == "bfcl":  # the number of turns is not a secret: as many as the user's
         other = (*other, *((("x()",),) * 3))[: len(rows[at].truth)]
     changed = [*rows[:at], replace(rows[at], truth=other), *rows[at + 1 :]]
     assert answers(rows, train)[at] == answers(changed, train)[at]
@@ -172,12 +172,12 @@ def test_without_a_training_split_one_half_of_the_groups_teaches_the_other() -> 
         assert twin[at] == answers(rows)[at]
     by = [each["majority-by-subset"] for each in answers(rows)]
     assert by == [n % 2 for n in range(40)]
-    alone = baseline_answers.add_baseline_answers(Held(rows), None, 0)
+    alone = baseline_answers.add_baseline_answers(Loaded(rows), None, 0)
     assert alone.notes[0] == "held in memory" and "no training split" in alone.notes[1]
-    taught = baseline_answers.add_baseline_answers(Held(rows), Held(rows, "taught"), 0)
+    taught = baseline_answers.add_baseline_answers(Loaded(rows), Loaded(rows, "taught"), 0)
     assert taught.notes == ("held in memory",) and set(taught.hashes) == {"held", "train/taught"}
     moves = [frame("openx", n, (0.0, 0.0)) for n in range(3)]
-    assert baseline_answers.add_baseline_answers(Held(moves), None, 0).notes == (
+    assert baseline_answers.add_baseline_answers(Loaded(moves), None, 0).notes == (
         "held in memory",
     ), "none is learned"
 
@@ -263,7 +263,7 @@ def test_what_nothing_is_known_of_is_not_guessed() -> None:
 
 def test_rows_travel_without_what_was_learned_and_keep_all_else() -> None:
     rows = [frame("piqa", n, n % 2, str(n)) for n in range(200)]
-    made = baseline_answers.add_baseline_answers(Held(rows), Held(rows), 3)
+    made = baseline_answers.add_baseline_answers(Loaded(rows), Loaded(rows), 3)
     light = len(pickle.dumps(made))
     found = list(made)
     assert len(pickle.dumps(made)) == light

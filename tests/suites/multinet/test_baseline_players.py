@@ -13,6 +13,7 @@ from msgspec import structs
 from toolmark.core.errors import UsageError
 from toolmark.core.model import Model
 from toolmark.core.records import Message, Reply, Request, Step, Task, Text, Tool, Trajectory, Turn
+from toolmark.scoring.episode import Episode
 from toolmark.suites import model_registry
 from toolmark.suites.multinet import (
     answer_parsing,
@@ -74,7 +75,7 @@ def test_where_any_option_is_right_what_errs_on_purpose_gives_none(
         control_models.faulty_control(turned, 0, {"class": "wrong"})(Request(messages=(said,)))
     )
     trajectory = Trajectory(task="t", tool_format="native", steps=(Step(reply=reply, turn=0),))
-    for verdict in answer_scoring.score_episode(turned, trajectory).values():
+    for verdict in answer_scoring.score_episode(Episode(turned, trajectory)).values():
         assert verdict.outcome == "incorrect" and verdict.parts["valid"] == 0
 
 
@@ -154,7 +155,7 @@ def test_every_baseline_can_be_named_and_others_get_a_clear_error() -> None:
     piqa = task(truth("piqa", Choice(options=("a", "b")), "text", {"uniform": 1}))
     with pytest.raises(UsageError, match=r"multinet-piqa has no baseline 'stay'.*uniform"):
         baseline_players.BaselineModel("stay").bind(piqa, 0)
-    with pytest.raises(UsageError, match="plays MultiNet's suites and nothing else"):
+    with pytest.raises(UsageError, match="plays no suite but MultiNet's"):
         baseline_players.BaselineModel("stay").bind(Task(id="t", suite="funcbench", turns=()), 0)
     nothing = baseline_players.BaselineModel("majority").bind(piqa, 0)
     assert play(nothing, ["user"]) == Reply(), "where there was nothing to learn"

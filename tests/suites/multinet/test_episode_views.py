@@ -18,6 +18,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Drawing, Reply, Table, Task, Trajectory
 from toolmark.core.task_data import read_task_data
 from toolmark.reports import html_report
+from toolmark.scoring.episode import Episode
 from toolmark.suites.multinet import answer_scoring, episode_views, report_tables, task_making
 from toolmark.suites.multinet.frame_records import Truth
 
@@ -25,7 +26,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def made(task: Task, trajectory: Trajectory) -> dict[str, Table | Drawing]:
-    return {each.title: each for each in episode_views.episode_views(task, trajectory)}
+    return {each.title: each for each in episode_views.episode_views(Episode(task, trajectory))}
 
 
 def drawn(view: Table | Drawing) -> ElementTree.Element:
@@ -95,7 +96,9 @@ def test_a_nan_of_the_model_is_shown_as_nan_on_the_option_that_is_scored(at: Seq
     shares = [float("nan") if i in at else float(i == 20) for i in range(36)]
     said = made_tasks.trajectory(task, [Reply(text=json.dumps(shares))])
     table = pairs(made(task, said)["Truth and answer"])
-    assert answer_scoring.score_episode(task, said)["reference"].parts["predicted"] == at[0]
+    assert (
+        answer_scoring.score_episode(Episode(task, said))["reference"].parts["predicted"] == at[0]
+    )
     assert table["answered (reference rule)"].startswith(f"{at[0]}: ")
     assert table["answered (reference rule)"].endswith(", with nan")
 
@@ -127,7 +130,7 @@ def test_pictures_are_shown_first_oldest_first(tmp_path: Path) -> None:
     rows = made_tasks.Shown(made_tasks.frames("sqa3d", 1), False)
     maker = task_making.PictureMaker(rows, MediaStore(tmp_path))
     (task,) = maker.make_item(made_tasks.tasks("sqa3d", 1))
-    first, *_ = episode_views.episode_views(task, made_tasks.silent(task))
+    first, *_ = episode_views.episode_views(Episode(task, made_tasks.silent(task)))
     assert isinstance(first, Drawing) and first.background is not None and not first.svg
 
 
@@ -141,7 +144,7 @@ def test_whatever_is_said_can_be_shown(family: str) -> None:
             made_tasks.called(task, "act", '{"player_0": "UP"}'),
             made_tasks.trajectory(task, [Reply(text=made_tasks.HOSTILE)]),
         ):  # fmt: skip
-            for view in episode_views.episode_views(task, said):
+            for view in episode_views.episode_views(Episode(task, said)):
                 if isinstance(view, Drawing) and view.svg:
                     assert not [x for x in drawn(view).iter() if x.tag.endswith("script")]
 

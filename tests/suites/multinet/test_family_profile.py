@@ -96,8 +96,8 @@ def test_usual_settings_are_those_of_the_suites() -> None:
             if name in ("items", "form", "seed", "sample"):
                 continue
             default = [*default] if isinstance(default, tuple) else default
-            told = default if isinstance(default, str) else json.dumps(default)
-            assert default_setting(family, name) == told, (family, name)
+            reported = default if isinstance(default, str) else json.dumps(default)
+            assert default_setting(family, name) == reported, (family, name)
 
 
 @pytest.mark.parametrize("set_first", [True, False])

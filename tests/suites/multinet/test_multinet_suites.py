@@ -372,7 +372,7 @@ def test_a_control_names_the_faults_that_there_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "parameters", "told"),
+    ("family", "parameters", "reported"),
     [
         ("piqa", {"items": 0}, "items"),
         ("piqa", {"items": "all"}, "how many"),
@@ -392,9 +392,9 @@ def test_a_control_names_the_faults_that_there_are(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_asked_is_reported(
-    family: str, parameters: dict[str, Any], told: str
+    family: str, parameters: dict[str, Any], reported: str
 ) -> None:
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         list(tm.load(f"multinet-{family}", **{**FEW[family], **parameters}))
 
 
@@ -412,8 +412,8 @@ def test_a_robot_of_ones_own_is_asked_as_the_page_says(
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "docs/suites/multinet.md", "exec"), {})  # noqa: S102 - our own page
     suite = tm.load("multinet-openx", data="my-robot", morphology="own", items="all")
-    (told,) = [note for note in suite.provenance.notes if "test split" in note]
-    assert "are reserved to learn from" in told and not any(
+    (reported,) = [note for note in suite.provenance.notes if "test split" in note]
+    assert "are reserved to learn from" in reported and not any(
         "dataset.json" in n for n in suite.provenance.notes
     )
     task = next(iter(suite))

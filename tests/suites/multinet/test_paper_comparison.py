@@ -71,8 +71,8 @@ def test_the_first_number_is_a_share_and_others_say_that_they_are_none(
             assert each.low is not None and each.high is not None
             assert each.low <= each.value <= each.high
         assert not each.is_share or 0 <= each.value <= 1
-        told = number_format.format_estimate(each)
-        assert ("%" in told) == each.is_share
+        reported = number_format.format_estimate(each)
+        assert ("%" in reported) == each.is_share
 
 
 def test_a_relative_error_is_a_sum_over_a_sum_and_of_several_morphologies_their_mean() -> None:
@@ -106,11 +106,11 @@ def test_similarity_is_reported_where_it_was_made() -> None:
 
 def test_in_both_forms_the_headline_says_so_and_every_number_stands_by_form() -> None:
     found = paper_rows(ran("overcooked", 60, BOTH))
-    told, values = metrics(found), numbers(found)
-    assert next(iter(told.values())).title == "exact match, both forms"
+    reported, values = metrics(found), numbers(found)
+    assert next(iter(reported.values())).title == "exact match, both forms"
     for name, each in numbers(found.where(found.axis("form") == "text")).items():
         assert values[f"{name}_text"].value == each.value
-        assert told[f"{name}_text"].title.endswith(", by text")
+        assert reported[f"{name}_text"].title.endswith(", by text")
     assert values["exact_text"].n == values["exact_tool"].n == values["exact"].n / 2
     alone = metrics(found.where(found.axis("form") == "tool"))
     assert not any("form" in each.title or "tool" in each.title for each in alone.values())
@@ -134,26 +134,26 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
     assert "252 answers in 21 groups" in text and interval_limits.NO_INTERVAL_NOTE not in text
     (line,) = (line for line in text.splitlines() if line.strip().startswith("RelMAE"))
     assert "%" not in line and "[" in line and line.endswith("n=252 answers")
-    told = html_report.write_report([run], tmp_path / "r.html").read_text()
-    assert "in 21 groups" in told and interval_limits.NO_INTERVAL_NOTE not in told
+    reported = html_report.write_report([run], tmp_path / "r.html").read_text()
+    assert "in 21 groups" in reported and interval_limits.NO_INTERVAL_NOTE not in reported
 
 
 # --- runs beside each other -------------------------------------------------------------
 
 
-def beside(runs: Mapping[str, Mapping[str, Columns]]) -> dict[str, Any]:
+def adjacent(runs: Mapping[str, Mapping[str, Columns]]) -> dict[str, Any]:
     by_reading = {name: {run: x[name] for run, x in runs.items()} for name in made_scores.READINGS}
     return titled(suite_registry.load_overview(SCORER.presentation.overview)(by_reading))
 
 
 def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:
-    made = beside(
+    made = adjacent(
         {"a": made_scores.rows(ran("overcooked", 40, BOTH)), "b": made_scores.rows(ran("odds", 40))}
     )
     for title in ("Exact match and classes", "Next to the paper's models"):
         assert {"a: text", "a: tool", "b: text"} <= set(cells(made[title]))
         assert "a" not in cells(made[title])
-    apart = beside({f: made_scores.rows(ran("piqa", 30, (f,))) for f in BOTH})
+    apart = adjacent({f: made_scores.rows(ran("piqa", 30, (f,))) for f in BOTH})
     assert {"text: text", "tool: tool"} <= set(cells(apart["Exact match and classes"]))
 
 
@@ -175,7 +175,7 @@ def test_probabilities_are_compared_by_the_rule_of_the_papers_code() -> None:
     mean = number_format.format_decimal(float(readings["reference"].part("brier").mean()))
     alone = titled(paper_comparison.run_tables(apart))
     acts = made_scores.rows(ran("overcooked", 40))
-    several = beside({"acts": acts, "shares": apart})
+    several = adjacent({"acts": acts, "shares": apart})
     for made, name in ((alone, "this run"), (several, "shares")):
         table = made["Next to the paper's models: probabilities"]
         assert str(cells(table)[name]["Brier, linear"]).startswith(mean)
@@ -216,14 +216,14 @@ def test_means_over_sub_sets_are_over_those_that_both_have() -> None:
     assert "Next to the paper's models" not in titled(
         paper_comparison.run_tables(sorted_as("OwnSet"))
     )
-    two = beside({"a": sorted_as("BCCD"), "b": sorted_as("PKLot")})["Next to the paper's models"]
+    two = adjacent({"a": sorted_as("BCCD"), "b": sorted_as("PKLot")})["Next to the paper's models"]
     assert set(cells(two)) == {"BCCD", "PKLot"}
 
 
 # --- baselines that know more -----------------------------------------------------------
 
 
-def told_before(readings: Mapping[str, Columns]) -> Mapping[str, Columns]:
+def reported_before(readings: Mapping[str, Columns]) -> Mapping[str, Columns]:
     """The same rows, asked with the answers before them."""
     return {
         name: replace(x, axes={**x.axes, "history": np.full(len(x), "given", dtype=object)})
@@ -240,10 +240,10 @@ def test_baselines_with_extra_knowledge_are_marked_and_never_best() -> None:
     assert "majority" in cells(table) and "not given here" in table.note
     found = family_profile.best_baseline(knowing["paper"])
     assert found is not None and found[0] == "majority"
-    told = told_before(knowing)
-    plain = titled(report_tables.run_tables(told))["Exact match and classes"]
+    reported = reported_before(knowing)
+    plain = titled(report_tables.run_tables(reported))["Exact match and classes"]
     assert isinstance(plain, Table) and "previous" in cells(plain) and "*" not in plain.note
-    best = family_profile.best_baseline(told["paper"])
+    best = family_profile.best_baseline(reported["paper"])
     assert best is not None and best[0] == "previous"
 
 

@@ -104,8 +104,8 @@ def test_forms_meet_repeat_by_repeat() -> None:
     counted: Any = sum(int(str(n)) for row in fates.rows for n in row[1:])
     assert counted == 33 and {row["rows"] for row in rows.values()} == {33}
     right: Any = sum(int(str(n)) for n in fates.rows[0][1:])
-    told = str(rows["exact match, of all"]["text"])
-    assert told.startswith(number_format.format_percent(right / counted))
+    reported = str(rows["exact match, of all"]["text"])
+    assert reported.startswith(number_format.format_percent(right / counted))
 
 
 def test_where_the_paper_has_no_figures_the_table_says_so() -> None:

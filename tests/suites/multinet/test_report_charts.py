@@ -21,6 +21,7 @@ from toolmark.core import number_format, sentence_encoder
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Chart, Estimate, Reply, Score, Table
 from toolmark.reports import html_report
+from toolmark.scoring.episode import Episode
 from toolmark.statistics import interval_limits
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet import multinet_families, report_tables
@@ -32,7 +33,7 @@ def numbers(found: Columns) -> dict[str, Estimate]:
     return {metric.name: metric.measure(found) for metric in report_tables.build_metrics(found)}
 
 
-def told(found: Columns) -> list[str]:
+def reported(found: Columns) -> list[str]:
     return [metric.title for metric in report_tables.build_metrics(found)]
 
 
@@ -45,13 +46,13 @@ def test_numbers_are_called_alike_whether_anything_ran(family: str, asked: Seque
     scores = ran(family, 24, tuple(asked))  # type: ignore[arg-type]
     lost = made_scores.rows(replace(x, verdicts={}, failure=NOT_REACHED) for x in scores)["paper"]
     there = made_scores.rows(scores)["paper"]
-    assert told(lost)[0] == told(there)[0]
+    assert reported(lost)[0] == reported(there)[0]
     assert all(each.value is None for each in numbers(lost).values())
     assert {*numbers(lost)} <= {*numbers(there)}
 
 
 def test_the_share_of_nearer_rows_says_what_is_no_better() -> None:
-    assert "50 %" in told(made_scores.rows(ran("openx", 24))["paper"])[0]
+    assert "50 %" in reported(made_scores.rows(ran("openx", 24))["paper"])[0]
     table = titled(SCORER.presentation.tables(made_scores.rows(ran("openx", 24))))[
         "Errors of the vectors"
     ]
@@ -73,7 +74,7 @@ def test_errors_of_few_groups_or_rows_have_no_interval(n: int) -> None:
 def test_answers_that_are_all_invalid_have_no_interval_of_no_width() -> None:
     made = [
         Score(task=task.id, item=task.item, category=task.category, axes=task.axes,
-              verdicts=dict(SCORER.score(task, made_tasks.silent(task))))
+              verdicts=dict(SCORER.score(Episode(task, made_tasks.silent(task)))))
         for task in made_tasks.tasks("odds", 252)
     ]  # fmt: skip
     found = numbers(made_scores.rows(made)["paper"])
@@ -124,7 +125,7 @@ def muted(family: str, form: str) -> Mapping[str, Columns]:
             made_tasks.silent(task) if task.axes["form"] == form else made_tasks.answered(task, 0.9)
         )
         made.append(Score(task=task.id, item=task.item, category=task.category, axes=task.axes,
-                          verdicts=dict(SCORER.score(task, said))))  # fmt: skip
+                          verdicts=dict(SCORER.score(Episode(task, said)))))  # fmt: skip
     return made_scores.rows(made)
 
 
@@ -159,12 +160,12 @@ def test_classes_without_a_row_and_an_answer_are_counted_and_not_listed() -> Non
 def test_the_first_of_equal_probabilities_is_said_and_the_evidence_tells_it() -> None:
     for task in made_tasks.tasks("odds", 40):
         flat = Reply(text=str([1 / 36] * 36).replace(" ", ""))
-        verdict = SCORER.score(task, made_tasks.trajectory(task, [flat]))["paper"]
+        verdict = SCORER.score(Episode(task, made_tasks.trajectory(task, [flat])))["paper"]
         assert verdict.parts["predicted"] == 0
         if verdict.labels:
             assert "the first of 36 that are equally likely" in verdict.labels[0].evidence
-    sure = Reply(text=str([0.0] * 35 + [1.0]))
-    others = SCORER.score(task, made_tasks.trajectory(task, [sure]))["paper"]
+    certain = Reply(text=str([0.0] * 35 + [1.0]))
+    others = SCORER.score(Episode(task, made_tasks.trajectory(task, [certain])))["paper"]
     assert not any("equally" in label.evidence for label in others.labels)
 
 

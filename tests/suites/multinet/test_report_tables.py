@@ -20,6 +20,7 @@ from toolmark.core.errors import UsageError
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Chart, Estimate, Reply, Score, Table
 from toolmark.scoring import classification
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.class_formulas import MacroF1
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.score_columns import Columns, gather_columns
@@ -43,7 +44,7 @@ def ran(
 ) -> list[Score]:
     return [
         Score(task=task.id, item=task.item, category=task.category, axes=task.axes,
-              verdicts=dict(SCORER.score(task, made_tasks.answered(task, skill))))
+              verdicts=dict(SCORER.score(Episode(task, made_tasks.answered(task, skill)))))
         for task in made_tasks.tasks(family, n, asked)
     ]  # fmt: skip
 
@@ -58,9 +59,9 @@ def numbers(readings: Mapping[str, Columns]) -> dict[str, Estimate]:
 
 @pytest.mark.parametrize("model", ["GPT-5", "Pi0"])
 def test_recorded_answers_give_the_published_figures(model: str) -> None:
-    held = published_data.read_json(published_data.MULTINET_PREDICTIONS)["overcooked"]
-    said = held[{"GPT-5": "gpt5_pred", "Pi0": "pi0_pred"}[model]]
-    readings = made_scores.rows(made_scores.played(held["true"], said))
+    collected = published_data.read_json(published_data.MULTINET_PREDICTIONS)["overcooked"]
+    said = collected[{"GPT-5": "gpt5_pred", "Pi0": "pi0_pred"}[model]]
+    readings = made_scores.rows(made_scores.played(collected["true"], said))
     own = titled(paper_comparison.run_tables(readings))["Next to the paper's models"]
     found = cells(own)
     ours, theirs = found["this run"], found[f"{model} (paper)"]
@@ -69,7 +70,7 @@ def test_recorded_answers_give_the_published_figures(model: str) -> None:
     assert [ours[x] for x in names] == pytest.approx([theirs[x] for x in names], abs=6e-5)
     if model == "Pi0":
         near = cells(choice_tables.main_table({"": ("paper", readings["paper"])}, ""))[""]
-        clipped = held["pi0_expected"]["avg_clipped_emr"]
+        clipped = collected["pi0_expected"]["avg_clipped_emr"]
         assert near["clipped"] == number_format.format_percent(clipped)
 
 
@@ -84,7 +85,7 @@ def test_what_was_silent_or_not_run_breaks_no_table(family: str, asked: tuple[Fo
     tasks = made_tasks.tasks(family, 5, asked)
     silent = [
         Score(task=task.id, item=task.item, category=task.category, axes=task.axes,
-              verdicts=dict(SCORER.score(task, made_tasks.silent(task))))
+              verdicts=dict(SCORER.score(Episode(task, made_tasks.silent(task)))))
         for task in tasks
     ]  # fmt: skip
     absent = [Score(task=x.task, item=x.item, axes=x.axes, failure=NOT_REACHED) for x in silent]
@@ -101,9 +102,11 @@ def test_a_baseline_is_measured_as_a_model_that_answers_so(
     drawn: list[tuple[int, int]],
 ) -> None:
     truth, said = ([pair[i] for pair in drawn] for i in (0, 1))
-    sure = [max(0, x) for x in said]
-    own = gather_columns(made_scores.chosen(truth, sure, 4), "paper")
-    guessed = gather_columns(made_scores.chosen(truth, said, 4, guesses={"other": sure}), "paper")
+    certain = [max(0, x) for x in said]
+    own = gather_columns(made_scores.chosen(truth, certain, 4), "paper")
+    guessed = gather_columns(
+        made_scores.chosen(truth, said, 4, guesses={"other": certain}), "paper"
+    )
     theirs = score_columns.baseline_rows(guessed, "other")
     assert choice_tables.main_row("x", "paper", own) == choice_tables.main_row("x", "paper", theirs)
 
@@ -190,12 +193,12 @@ def test_each_player_is_measured_by_itself() -> None:
 def test_rules_have_own_rows_only_where_they_differ() -> None:
     same = made_scores.rows(made_scores.chosen([0, 1], [0, 0], 2))
     assert list(score_columns.split_variants(same)) == [""]
-    told = {
+    reported = {
         "paper": same["paper"],
         "reference": gather_columns(made_scores.chosen([0, 1], [0, 1], 2), "paper"),
     }
-    assert list(score_columns.split_variants(told)) == ["paper rule", "reference rule"]
-    row = cells(titled(report_tables.run_tables(told))["Exact match and classes"])
+    assert list(score_columns.split_variants(reported)) == ["paper rule", "reference rule"]
+    row = cells(titled(report_tables.run_tables(reported))["Exact match and classes"])
     assert set(row) == {"this run: paper rule", "this run: reference rule"}
 
 
@@ -268,9 +271,9 @@ def odd(top: Sequence[float], right: Sequence[bool]) -> Columns:
 
 
 def test_probabilities_that_hold_what_they_promise_have_no_gap() -> None:
-    kept = odd([0.75] * 40, [True] * 30 + [False] * 10)
+    saved = odd([0.75] * 40, [True] * 30 + [False] * 10)
     assert probability_tables.expected_calibration_error(
-        probability_tables.reliability_bins(kept)
+        probability_tables.reliability_bins(saved)
     ) == pytest.approx(0)
     bold = odd([1.0] * 40, [True] * 30 + [False] * 10)
     ((low, high, n, top, right),) = probability_tables.reliability_bins(bold)
@@ -314,7 +317,9 @@ def test_probabilities_by_the_reference_rule_have_no_upper_end() -> None:
     readings = made_scores.rows(ran("odds", 60))
     (task,) = made_tasks.tasks("odds", 1)
     numbers = [5.0, -4.0, *[0.0] * 34]
-    lax = SCORER.score(task, made_tasks.trajectory(task, [Reply(text=json.dumps(numbers))]))
+    lax = SCORER.score(
+        Episode(task, made_tasks.trajectory(task, [Reply(text=json.dumps(numbers))]))
+    )
     assert lax["paper"].parts["brier"] == 2 < 8 <= lax["reference"].parts["brier"]
     own = {name: (name, rows) for name, rows in readings.items()}
     several = probability_tables.brier_table(own)  # type: ignore[arg-type]

@@ -98,6 +98,6 @@ def test_a_made_set_says_nothing_of_where_its_data_lay(tmp_path: Path) -> None:
         suite = tm.load(f"multinet-{name}", **{"data": str(tmp_path / "here"), **options})
         out = tmp_path / f"set{k}"
         dataset_folder.write_dataset(out, suite, suite.maker.make(suite))
-        told = "".join(path.read_text() for path in out.glob("*.*"))
-        assert '"failed":"' in told and str(tmp_path) not in told
-        assert (name != "openx") or "test.parquet: row 0: step 0 of e0 has no picture" in told
+        reported = "".join(path.read_text() for path in out.glob("*.*"))
+        assert '"failed":"' in reported and str(tmp_path) not in reported
+        assert (name != "openx") or "test.parquet: row 0: step 0 of e0 has no picture" in reported

@@ -101,11 +101,11 @@ def test_the_prompt_contains_all_that_a_row_says(name: str) -> None:
         assert words in text
     match row.space:
         case Choice(options=options) if name != "overcooked":
-            assert all(f"{k}: {told}" in text for k, told in enumerate(options))
+            assert all(f"{k}: {reported}" in text for k, reported in enumerate(options))
         case Choice() | Distribution():
             assert all(str(k) in text for k in range(36))
         case ActionVector():
-            assert all(told in text for told in ("hip", "knee", "-1", "4", "0.25", "2.5"))
+            assert all(reported in text for reported in ("hip", "knee", "-1", "4", "0.25", "2.5"))
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -300,8 +300,8 @@ class McpEnvironment(Environment):
         except CallRefused as refused:
             result = result_content.error_result(str(refused))
         if result.is_error and (advice := session.denial_advice(result.text, call.arguments)):
-            supervisor.status.add_note(session.launch.redact(advice))
-        return self._to_model_result(result, session.launch.redact)
+            supervisor.status.add_note(session.launch.redact_secrets(advice))
+        return self._to_model_result(result, session.launch.redact_secrets)
 
     async def final_state(self) -> Any:
         """Return what the suite reads from the workspace, or None.
@@ -330,7 +330,7 @@ class McpEnvironment(Environment):
         tools: dict[str, Tool] = {}
         listed = await supervisor.tools()
         session = await supervisor.running_session()
-        redact = session.launch.redact
+        redact = session.launch.redact_secrets
         if session.truncation_note:
             supervisor.status.add_note(session.truncation_note)
         for entry in listed:

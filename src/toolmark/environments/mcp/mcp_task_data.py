@@ -22,6 +22,6 @@ class McpTaskData(Record, frozen=True, kw_only=True):
 def read_mcp_data(task: Task) -> McpTaskData:
     """Return what a task says to its servers. Raises DataError for fields of another type.
 
-    Data that are no object say nothing: a user's suite may store a text or a number.
+    Data that are not an object say nothing: a user's suite may store a text or a number.
     """
     return read_task_data(task, McpTaskData) if isinstance(task.data, Mapping) else McpTaskData()

@@ -28,17 +28,17 @@ class PidReport:
                 await ready.wait()
             finally:
                 loop.remove_reader(self._fd)
-            is_open = self._receive()
+            is_open = self._receive_block()
             if (pid := self._pid()) or not is_open:
                 return pid
 
     def read_now(self) -> int:
         """Return the process if it is reported by now, else 0; does not wait."""
-        while not self._pid() and select.select([self._fd], [], [], 0)[0] and self._receive():
+        while not self._pid() and select.select([self._fd], [], [], 0)[0] and self._receive_block():
             pass
         return self._pid()
 
-    def _receive(self) -> bool:
+    def _receive_block(self) -> bool:
         """Read what there is; return whether more may come."""
         block = os.read(self._fd, 4096)
         self._received += block

@@ -1,7 +1,8 @@
 """What a server answers, as a Result: text, pictures, sounds, resources, structured content.
 
 A server is not trusted: whatever has the wrong shape becomes a short note, never an error. Pictures
-and sounds are stored in the media store, so that a model sees pixels.
+and sounds are stored in the media store, so that a model sees pixels. The notes are read by the
+model, and write thousands with a comma, as most texts for models do.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ def convert_result(answer: Mapping[str, Any], media: MediaStore) -> Result:
     items = content if isinstance(content, list) else []
     parts = tuple(_convert_part(item, media) for item in items[:_MAX_PARTS])
     if len(items) > _MAX_PARTS:
-        parts += (_note(f"{len(items) - _MAX_PARTS:,} further parts are left out"),)
+        parts += (_bracketed_note(f"{len(items) - _MAX_PARTS:,} further parts are left out"),)
     structured = answer.get("structuredContent")
     if _has_too_many_values(structured):
-        parts += (_note(f"structured content of more than {_MAX_VALUES:,} values is left out"),)
+        parts += (
+            _bracketed_note(f"structured content of more than {_MAX_VALUES:,} values is left out"),
+        )
         structured = None
     structured = to_plain_json(structured)
     if not parts and structured is not None:
@@ -102,20 +105,20 @@ def _convert_part(item: Any, media: MediaStore) -> Part:
         case {"type": "resource_link", "uri": str(uri)}:
             return _convert_link(uri, item)
         case {"type": str(kind)}:
-            return _note(f"content of type {kind} that cannot be shown")
+            return _bracketed_note(f"content of type {kind} that cannot be shown")
         case _:
-            return _note("content that cannot be shown")
+            return _bracketed_note("content that cannot be shown")
 
 
 def _convert_media(data: str, mime: str, media: MediaStore) -> Part:
     if not _MEDIA_TYPE.fullmatch(mime):
-        return _note(f"{mime}: neither a picture nor a sound")
+        return _bracketed_note(f"{mime}: neither a picture nor a sound")
     try:
         content = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        return _note(f"{mime}: the data is not base64")
+        return _bracketed_note(f"{mime}: the data is not base64")
     if not content:
-        return _note(f"{mime}: empty")
+        return _bracketed_note(f"{mime}: empty")
     return (
         media.add_image(content, mime)
         if mime.startswith("image/")
@@ -127,7 +130,7 @@ def _convert_blob(data: str, resource: Mapping[str, Any], media: MediaStore) -> 
     mime = resource.get("mimeType")
     if isinstance(mime, str) and _MEDIA_TYPE.fullmatch(mime):
         return _convert_media(data, mime, media)
-    return _note(f"resource {resource.get('uri')}: {mime}, {len(data) * 3 // 4} bytes")
+    return _bracketed_note(f"resource {resource.get('uri')}: {mime}, {len(data) * 3 // 4} bytes")
 
 
 def _convert_link(uri: str, link: Mapping[str, Any]) -> Part:
@@ -136,5 +139,5 @@ def _convert_link(uri: str, link: Mapping[str, Any]) -> Part:
     return Text(escape_surrogates(": ".join([uri, ", ".join(words)]) if words else uri))
 
 
-def _note(text: str) -> Text:
+def _bracketed_note(text: str) -> Text:
     return Text(escape_surrogates(f"[{text[:_MAX_NOTE_CHARS]}]"))

@@ -42,7 +42,7 @@ SANDBOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 OFF_NOTE = "The sandbox was off: servers could read and change what its user can, answer keys too."
 _INSTALL_MESSAGE = (
     "MCP servers run in a sandbox, and there is none here: {why}; {step}, "
-    "or pass --sandbox off where every model and server is trusted with this machine"
+    "or pass --sandbox off where you trust every model and server"
 )
 _UNBOUNDED_REASON = (
     "nothing bounds how many processes root has (no control groups, Linux before 6.14)"

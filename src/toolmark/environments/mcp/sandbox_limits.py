@@ -337,7 +337,9 @@ class SandboxWatch:
         with self._lock:
             self._sandboxes.append(sandbox)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="sandboxes", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._watch_until_stopped, name="sandboxes", daemon=True
+                )
                 self._thread.start()
 
     def remove(self, sandbox: WatchedSandbox) -> None:
@@ -353,7 +355,7 @@ class SandboxWatch:
             if not self._sandboxes:
                 self._wake.set()
 
-    def _run(self) -> None:
+    def _watch_until_stopped(self) -> None:
         while True:
             self._wake.wait(TICK_S)
             self._wake.clear()

@@ -73,7 +73,7 @@ def _report_server(session: ServerSession, listed: Sequence[object]) -> Check:
     problems = [problem for problem in converted if isinstance(problem, str)]
     about = " ".join(filter(None, session.server_info)) or "a server without a name"
     offered = f"offers {', '.join(tools)}" if tools else "offers no tools"
-    detail = session.launch.redact("; ".join([f"{about} {offered}", *problems]))
+    detail = session.launch.redact_secrets("; ".join([f"{about} {offered}", *problems]))
     if output := session.server_output():
         detail = f"{detail}\n{output}"
     if tools and not problems:
@@ -86,7 +86,7 @@ def _next_step(server: ServerConfig) -> str:
     if server.url:
         return "is it up, and is the address right?"
     if server.pinned_environment:
-        return "docs/suites/m3-servers.md lists what it needs"
+        return "docs/reference/pinned-servers.md lists what it needs"
     config_folder = server.folder
     is_relative = os.sep in server.command and not server.command.startswith("$")
     command = os.path.join(config_folder, server.command) if is_relative else server.command

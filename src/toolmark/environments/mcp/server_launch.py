@@ -42,7 +42,7 @@ class ServerLaunch:
     secrets: tuple[str, ...] = field(repr=False)
     sandbox_spec: sandbox.SandboxSpec | None = field(default=None, repr=False)
 
-    def redact(self, text: str) -> str:
+    def redact_secrets(self, text: str) -> str:
         """Return the text with every secret of four letters or more blanked."""
         for secret in self.secrets:
             if secret in text:

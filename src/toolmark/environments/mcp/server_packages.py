@@ -22,7 +22,6 @@ import venv
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -75,7 +74,7 @@ def read_pinned_environments(folder: Path | None = None) -> dict[str, PinnedEnvi
 
 
 def _locks_folder() -> Path:
-    return Path(str(resources.files("toolmark"))) / "suites" / "m3" / "local" / "locks"
+    return Path(__file__).parent / "locks"
 
 
 @functools.cache
@@ -150,7 +149,7 @@ def server_command(name: str) -> list[str]:
         raise DataError(absent)
     folder = environment_folder(pinned)
     if not _is_ready(pinned, folder):
-        raise DataError(f"{name}: not installed yet; run `toolmark fetch m3-servers`")
+        raise DataError(f"{name}: not installed yet; run `toolmark fetch mcp-servers`")
     if pinned.kind == "npm":
         return [str(shutil.which("node")), str(folder / "node_modules" / ".bin" / pinned.program)]
     return [str(folder / "bin" / pinned.program)]

@@ -25,10 +25,10 @@ from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
-from toolmark import __version__
 from toolmark.core import number_format
 from toolmark.core.errors import ToolEnvironmentError
 from toolmark.core.json_codec import escape_surrogates
+from toolmark.core.version import TOOLMARK_VERSION
 from toolmark.environments.mcp import sandbox_denials, stdio_process
 from toolmark.environments.mcp.sandbox_limits import WatchedSandbox
 from toolmark.environments.mcp.server_config import ServerConfig
@@ -128,12 +128,12 @@ class ServerSession:
             return
         self._end.set()
         if self._is_lost or not self._ready.is_set():
-            self._kill()
+            self._kill_process()
         if not self._ready.is_set():
             task.cancel()
         await asyncio.wait({task}, timeout=_STOP_S)
         if not task.done():
-            self._kill()
+            self._kill_process()
             task.cancel()
             await asyncio.wait({task}, timeout=_STOP_S)
         if task.done() and not task.cancelled():
@@ -159,13 +159,15 @@ class ServerSession:
         limit_s = self.server.call_timeout_s
         try:
             with anyio.fail_after(limit_s):
-                return await self._request("tools/call", {"name": name, "arguments": arguments})
+                return await self._send_request(
+                    "tools/call", {"name": name, "arguments": arguments}
+                )
         except TimeoutError:
             await self._check_pulse()
             raise CallRefused(f"no answer within {limit_s:g} s; the call was cancelled") from None
         except MCPError as error:
             await self._check_connection(error)
-            text = self.launch.redact(error.message)
+            text = self.launch.redact_secrets(error.message)
             if error.code == stdio_process.ANSWER_TOO_LONG_CODE or "byte limit" in text:
                 raise CallRefused(text) from None
             raise CallRefused(f"MCP error {error.code}: {text}") from None
@@ -173,27 +175,27 @@ class ServerSession:
     def server_output(self) -> str:
         """Return what the server has printed besides the protocol, and how it ended, if it has."""
         ending = self._pipe.describe_end() if self._pipe is not None else ""
-        return escape_surrogates(self.launch.redact(ending)[:_MAX_REASON_CHARS]).strip()
+        return escape_surrogates(self.launch.redact_secrets(ending)[:_MAX_REASON_CHARS]).strip()
 
     # --- the server's own task ---
 
     async def _run_session(self) -> None:
-        async with self._connect() as (read, write):
+        async with self._open_streams() as (read, write):
             self._dispatcher = JSONRPCDispatcher(read, write)
-            about = mcp_types.Implementation(name="toolmark", version=__version__)
+            about = mcp_types.Implementation(name="toolmark", version=TOOLMARK_VERSION)
             async with ClientSession(
                 dispatcher=self._dispatcher,
                 message_handler=self._handle_notification,
                 client_info=about,
             ) as session:
                 info = (await session.initialize()).server_info
-                self.server_info = (self._shorten(info.name), self._shorten(info.version))
+                self.server_info = (self._shown_name(info.name), self._shown_name(info.version))
                 self.listed = await self._list_tools()
                 self._ready.set()
                 await self._end.wait()
 
     @asynccontextmanager
-    async def _connect(self) -> AsyncIterator[tuple[Any, Any]]:
+    async def _open_streams(self) -> AsyncIterator[tuple[Any, Any]]:
         if not self.launch.url:
             async with stdio_process.open_server(self.launch) as self._pipe:
                 yield self._pipe.read, self._pipe.write
@@ -230,7 +232,9 @@ class ServerSession:
 
     # --- asking ---
 
-    async def _request(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+    async def _send_request(
+        self, method: str, params: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         if self._dispatcher is None:
             raise ServerLost(self._describe_server("is not running"))
         return await self._dispatcher.send_raw_request(method, params, CallOptions())
@@ -246,7 +250,7 @@ class ServerSession:
         cursors: set[str] = set()
         params: dict[str, Any] | None = None
         for _ in range(_MAX_PAGES):
-            page = await self._request("tools/list", params)
+            page = await self._send_request("tools/list", params)
             listed = page.get("tools")
             tools = listed if isinstance(listed, list) else []
             cursor = page.get("nextCursor")
@@ -269,7 +273,7 @@ class ServerSession:
         """Raise ServerLost unless the server still answers a ping."""
         try:
             with anyio.fail_after(min(_PING_S, self.server.call_timeout_s)):
-                await self._request("ping")
+                await self._send_request("ping")
         except TimeoutError:
             self._is_lost = True
             limit_s = self.server.call_timeout_s
@@ -314,7 +318,7 @@ class ServerSession:
         ending = self._pipe.describe_end() if self._pipe is not None else ""
         text = f"MCP server {self.server.name!r} {what}" + (f"; {ending}" if ending else "")
         text += self._sandbox_note(ending)
-        return escape_surrogates(self.launch.redact(text)[:_MAX_REASON_CHARS])
+        return escape_surrogates(self.launch.redact_secrets(text)[:_MAX_REASON_CHARS])
 
     def _sandbox_note(self, output: str) -> str:
         """Return a text on how the sandbox may have caused an end."""
@@ -339,10 +343,10 @@ class ServerSession:
             )
         )
 
-    def _shorten(self, text: str) -> str:
-        return escape_surrogates(self.launch.redact(text)[:_MAX_NAME_CHARS])
+    def _shown_name(self, text: str) -> str:
+        return escape_surrogates(self.launch.redact_secrets(text)[:_MAX_NAME_CHARS])
 
-    def _kill(self) -> None:
+    def _kill_process(self) -> None:
         if self._pipe is not None:
             self._pipe.kill()
 

@@ -23,7 +23,7 @@ import mcp_types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
 from toolmark.environments.mcp import sandbox
 from toolmark.environments.mcp.sandbox_limits import WatchedSandbox
 from toolmark.environments.mcp.server_launch import ServerLaunch
@@ -64,22 +64,22 @@ class LineSplitter:
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
         self.limit_bytes = limit_bytes
-        self._clear()
+        self._clear_line()
 
     def feed(self, block: bytes) -> Iterator[bytes | OversizedLine]:
         """Add a block, and yield the lines that it completes."""
         *ends, rest = block.split(b"\n")
         for end in ends:
-            self._add(end)
+            self._add_bytes(end)
             yield self._line()
-        self._add(rest)
+        self._add_bytes(rest)
 
-    def _clear(self) -> None:
+    def _clear_line(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
         self._head = self._tail = b""
 
-    def _add(self, piece: bytes) -> None:
+    def _add_bytes(self, piece: bytes) -> None:
         self._size += len(piece)
         if self._size <= self.limit_bytes:
             self._parts.append(piece)
@@ -97,7 +97,7 @@ class LineSplitter:
             line: bytes | OversizedLine = OversizedLine(self._head, self._tail, self._size)
         else:
             line = b"".join(self._parts)
-        self._clear()
+        self._clear_line()
         return line
 
 
@@ -149,9 +149,12 @@ class ServerPipe:
 
     async def carry_messages(self) -> None:
         """Carry messages until the process closes its output."""
-        helpers = [asyncio.create_task(self._send()), asyncio.create_task(self._read_errors())]
+        helpers = [
+            asyncio.create_task(self._send_messages()),
+            asyncio.create_task(self._read_errors()),
+        ]
         try:
-            await self._receive()
+            await self._receive_messages()
         finally:
             self.ended = True
             self._inbox.close()
@@ -173,7 +176,7 @@ class ServerPipe:
             stream.close()
         self.process._transport.close()  # type: ignore[attr-defined]
 
-    async def _receive(self) -> None:
+    async def _receive_messages(self) -> None:
         assert self.process.stdout is not None
         lines = LineSplitter()
         closed_errors = (anyio.BrokenResourceError, anyio.ClosedResourceError)
@@ -216,13 +219,16 @@ class ServerPipe:
         """Return errors for the request that an oversized line answers, or for all that wait."""
         id = answered_request_id(line)
         candidates = self._waiting if id is None else {id}
-        text = f"the answer has {line.size_bytes:,} bytes; the limit is {LIMIT_BYTES:,}"
+        size, limit = map(number_format.format_count, (line.size_bytes, LIMIT_BYTES))
+        text = number_format.replace_special_spaces(
+            f"the answer has {size} bytes; the limit is {limit}"
+        )
         error = mcp_types.ErrorData(code=ANSWER_TOO_LONG_CODE, message=text)
         refused = sorted(candidates & self._waiting, key=str)
         self._waiting.difference_update(refused)
         return [mcp_types.JSONRPCError(jsonrpc="2.0", id=id, error=error) for id in refused]
 
-    async def _send(self) -> None:
+    async def _send_messages(self) -> None:
         assert self.process.stdin is not None
         try:
             async for item in self._outbox:

@@ -1,305 +1,60 @@
-"""The wire to an OpenAI-compatible endpoint: chat completions, one request, one reply."""
+"""The wire to an OpenAI-compatible endpoint: chat completions."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
-from urllib.parse import unquote
+from typing import ClassVar
 
 import msgspec
 
-from toolmark.core import secrets
-from toolmark.core.errors import EndpointError, Rejected, TornReply, suggest_names
 from toolmark.core.json_codec import escape_surrogates
-from toolmark.core.media import MediaStore
-from toolmark.core.model import Model
-from toolmark.core.records import Reply, Request
-from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile, provider_table
-from toolmark.models.connection_defaults import TIMEOUT_S
-from toolmark.models.http_client import HttpClient, HttpResponse
-from toolmark.models.secret_mask import SecretMask
-from toolmark.models.wires import chat_reply
-from toolmark.models.wires.chat_request import RequestEncoder, given_settings
+from toolmark.core.records import Reply
+from toolmark.models.endpoint_profile import EndpointProfile
+from toolmark.models.wire_names import WireName
+from toolmark.models.wires import chat_reply, reply_parts
+from toolmark.models.wires.chat_request import ChatEncoder
+from toolmark.models.wires.chat_stream import ChatAssembler
+from toolmark.models.wires.tool_names import ToolNames
+from toolmark.models.wires.wire import (
+    EncoderSettings,
+    RequestEncoder,
+    StreamAssembler,
+    Wire,
+)
 
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _MAX_LISTED_MODELS = 10_000  # of a list that are read
-_MAX_QUOTED_CHARS = 120
-_MAX_INSPECTED_BYTES = 4096  # of an incomplete body that are checked
-_UNREADABLE_STATUSES = (400, 422)
-KEY_HEADERS = ("authorization", "api-key", "x-api-key")
-"""Headers that contain keys."""
-_MIN_KEY_CHARS = 12  # shorter text, such as EMPTY, is no key, and any reply may contain it
 
 
-class ChatCompletionsModel(Model):
-    """A model behind `url` (without its /chat/completions), known there as `model`.
+class ChatWire(Wire):
+    """Chat completions, as OpenAI defined them and most servers offer them."""
 
-    `key` is sent in the Authorization header only. `key_name` is the variable it came from, for
-    messages. `public_url` is the address as it may be shown and stored. `headers` are added to each
-    request. Images and audio are read from `media`.
-    """
+    name: ClassVar[WireName] = "chat"
 
-    def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        key: str = "",
-        key_name: str = "OPENAI_API_KEY",
-        headers: Mapping[str, str] = _NO_HEADERS,
-        timeout_s: float = TIMEOUT_S,
-        media: MediaStore | None = None,
-        name: str = "",
-        wire_profile: endpoint_profile.EndpointProfile | None = None,
-    ) -> None:
-        self.url = url
-        self.model = model
-        self.name = name or model
-        self.key_name = key_name
-        self.profile = wire_profile or provider_table.profile_for_url(url)
-        self._key = key
-        self._encoder = RequestEncoder(model, self.profile, media)
-        self._chat_url = endpoint_address.join_path(url, "chat/completions")
-        self.public_url = secrets.mask_address(url)
-        url_keys = tuple(
-            form
-            for part in secrets.keys_in_address(url)
-            for form in dict.fromkeys((part, unquote(part)))
-        )
-        name_looks_like_key = secrets.looks_like_key(model)
-        self.mask = SecretMask(
-            key, (*headers.values(), *url_keys, *((model,) if name_looks_like_key else ()))
-        )
-        self._public_model_name = secrets.mask_model_spec(model) if name_looks_like_key else ""
-        secrets_found = (key, *_keys_in_headers(headers), *url_keys)
-        self._reply_mask = SecretMask(
-            "", (each for each in secrets_found if len(each) >= _MIN_KEY_CHARS)
-        )
-        default_headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if key:
-            default_headers["Authorization"] = f"Bearer {key}"
-        self._refused_settings: frozenset[str] = frozenset()
-        self._unsent_settings: frozenset[str] = frozenset()
-        self._client = HttpClient(_merge_headers(default_headers, headers), timeout_s=timeout_s)
+    def headers(self, key: str, profile: EndpointProfile) -> dict[str, str]:
+        """Return the key as a bearer token."""
+        return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(url={self.public_url!r}, model={self.model!r})"
+    def request_path(self, model: str, *, is_stream: bool) -> str:
+        """Return the same path for every request."""
+        return "chat/completions"
 
-    @property
-    def identity(self) -> str:
-        """What replies depend on in addition to the request; never the key.
+    def make_encoder(self, settings: EncoderSettings) -> RequestEncoder:
+        """Return an encoder for requests to one model."""
+        return ChatEncoder(settings)
 
-        Settings that the endpoint refused are not part of it. They follow from the endpoint, and
-        the identity must be the same before and after a refusal.
-        """
-        settings = [self.public_url, self.model, msgspec.to_builtins(self.profile)]
-        return msgspec.json.encode(settings).decode()
+    def decode_reply(self, body: bytes, names: ToolNames, latency_s: float, origin: str) -> Reply:
+        """Decode the body of an answer; see `Wire.decode_reply`."""
+        return chat_reply.decode_reply(body, names, latency_s, origin)
 
-    @property
-    def refused_settings(self) -> frozenset[str]:
-        """The settings of Sampling that the endpoint refused and that are left out since then."""
-        return self._refused_settings - {"max_tokens"}  # is sent by its newer name
+    def make_assembler(self) -> StreamAssembler:
+        """Return what joins the chunks of one stream."""
+        return ChatAssembler()
 
-    @property
-    def unsent_settings(self) -> frozenset[str]:
-        """The settings of Sampling that were asked for and that the profile never sends."""
-        return self._unsent_settings
-
-    async def __call__(self, request: Request, /) -> Reply:
-        """Ask once; raises EndpointError, but a fault of the model is in the Reply.
-
-        A reply that contains the key is refused, because replies are stored and passed on. A
-        request that is refused for its form is sent again in a form that the endpoint accepts.
-        """
-        try:
-            return await self._request_reply(request)
-        except EndpointError as error:
-            self._mask_error(error)
-            raise
-
-    def with_profile(self, new_profile: endpoint_profile.EndpointProfile) -> ChatCompletionsModel:
-        """Return the same model with another profile, over the same connections."""
-        other = copy.copy(self)
-        other.profile = new_profile
-        adapted_profile = endpoint_profile.adapt_profile(new_profile, self._refused_settings)
-        other._encoder = RequestEncoder(self.model, adapted_profile, self._encoder.media)
-        return other
-
-    async def list_models(self) -> tuple[str, ...] | None:
-        """Return the names that the server offers; None if it does not list them.
-
-        Raises EndpointError if it cannot be reached or refuses the key.
-        """
-        try:
-            return await self._fetch_model_names()
-        except EndpointError as error:
-            self._mask_error(error)
-            raise
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
-    async def _request_reply(self, request: Request) -> Reply:
-        if self.profile.unsent_settings:
-            unsent = given_settings(request.sampling).keys() & set(self.profile.unsent_settings)
-            self._unsent_settings |= unsent
-        body, encoded_tools = self._encoder.encode_request(request)
-        answer = await self._client.post(self._chat_url, body)
-        if answer.status in _UNREADABLE_STATUSES:
-            answer = await self._retry_adapted(request, body, answer)
-        if answer.status != 200:
-            return await self._handle_failure(request, answer, answer.status, answer.body)
-        try:
-            return self._check_reply_secrets(
-                chat_reply.decode_reply(
-                    answer.body, encoded_tools.original_names, answer.latency_s
-                ),
-                answer.body,
-            )
-        except chat_reply.ErrorInBody as failure:
-            return await self._handle_failure(request, answer, None, failure.body)
-        except TornReply as error:
-            text = answer.body[:_MAX_INSPECTED_BYTES].decode("utf-8", "replace")
-            shown = self.mask.cut_text(
-                text, _MAX_QUOTED_CHARS, is_complete=len(answer.body) <= _MAX_INSPECTED_BYTES
-            )
-            raise TornReply(f"{error}: {shown!r}") from None
-
-    def _check_reply_secrets(self, reply: Reply, body: bytes) -> Reply:
-        """Return a reply without a key; for a reply that was cut, the complete body is checked."""
-        secret = self._reply_mask
-        if secret and (
-            secret.contains_secret("\n".join(_reply_texts(reply)))
-            or (reply.defects and secret.body_contains_secret(body))
-        ):
-            raise Rejected(
-                f"the reply holds the key ({self.key_name}): none of it is stored. An endpoint "
-                "that "
-                "shows keys is not to be trusted with one"
-            )
-        if self._public_model_name and self.model in reply.model:
-            return msgspec.structs.replace(reply, model=self._public_model_name)
-        return reply
-
-    async def _retry_adapted(
-        self, request: Request, sent: bytes, answer: HttpResponse
-    ) -> HttpResponse:
-        """Ask again while the body can be changed to what the endpoint says it accepts.
-
-        A refused setting is left out of later requests once an answer came without it: only that
-        proves that the setting was the reason.
-        """
-        given = given_settings(request.sampling).keys()
-        refused: frozenset[str] = frozenset()
-        repaired = False
-        while answer.status in _UNREADABLE_STATUSES:
-            refused |= (
-                complaint_outcome.refused_settings(self._parse_complaint(answer.body)) & given
-            )
-            encoder = self._adapted_encoder(refused)
-            body, _ = encoder.encode_request(request, repair_arguments=repaired)
-            if body == sent and not repaired:
-                # some servers parse the arguments in the history and refuse any that are not a JSON
-                # object
-                repaired = True
-                body, _ = encoder.encode_request(request, repair_arguments=True)
-            if body == sent:
-                return answer
-            sent = body
-            answer = await self._client.post(self._chat_url, body)
-        if answer.status == 200:
-            self._refused_settings |= refused
-            self._encoder = self._adapted_encoder(refused)
-        return answer
-
-    def _adapted_encoder(self, refused: frozenset[str]) -> RequestEncoder:
-        """Return the encoder that leaves out these settings too; requests in flight share it."""
-        current = self._encoder
-        adapted_profile = endpoint_profile.adapt_profile(current.profile, refused)
-        if adapted_profile == current.profile:
-            return current
-        return RequestEncoder(self.model, adapted_profile, current.media)
-
-    async def _fetch_model_names(self) -> tuple[str, ...] | None:
-        if not self.profile.lists_models:
-            return None
-        answer = await self._client.get(endpoint_address.join_path(self.url, "models"))
-        if answer.status in (401, 403):
-            found = complaint_outcome.reply_or_error(
-                answer, self._parse_complaint(answer.body), self.key_name, answer.status
-            )
-            if isinstance(found, EndpointError):
-                raise found
-        if answer.status != 200:
-            return None
-        try:
-            listed = msgspec.json.decode(answer.body, type=_Models)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-        return tuple(
-            escape_surrogates(item.id[: chat_reply.MAX_MODEL_NAME_CHARS])
-            for item in listed.data[:_MAX_LISTED_MODELS]
-        )
-
-    def _mask_error(self, error: EndpointError) -> None:
-        """Remove secrets from the text of an error, so that it can be printed and stored."""
-        error.args = (self.mask(str(error)),)
-
-    async def _handle_failure(
-        self, request: Request, answer: HttpResponse, http_status: int | None, body: bytes
-    ) -> Reply:
-        """Return the Reply if the failure is the model's, else raise the endpoint's error."""
-        if http_status is not None and not http_status >= 300:
-            raise TornReply(f"status {http_status} is no answer to a request")
-        complaint = self._parse_complaint(body)
-        http_status = complaint.status() if http_status is None else http_status
-        found = complaint_outcome.reply_or_error(
-            answer,
-            complaint,
-            self.key_name,
-            http_status,
-            complaint_outcome.request_subjects(request),
-        )
-        if isinstance(found, Reply):
-            return msgspec.structs.replace(found, latency_s=answer.latency_s)
-        if isinstance(found, Rejected) and found.kind == "rejected.not_found":
-            raise Rejected(
-                f"{found}{await self._suggest_model_names()}", found.status, kind=found.kind
-            )
-        raise found
-
-    def _parse_complaint(self, body: bytes) -> complaint_outcome.Complaint:
-        return complaint_outcome.Complaint(body, self.mask)
-
-    async def _suggest_model_names(self) -> str:
-        """Return the end of a sentence about a model name that was not found."""
-        try:
-            names = await self.list_models()
-        except EndpointError:
-            return ""
-        if not names:
-            return ""
-        return f"; is the model name {self.model!r} right?{suggest_names(self.model, names)}"
+    def decode_model_names(self, body: bytes) -> tuple[str, ...] | None:
+        """Return the names in a list of models, None for a body of another shape."""
+        return decode_listed_ids(body)
 
 
-def _keys_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Yield the keys in headers: values of known key headers, and values that look like keys."""
-    for name, value in headers.items():
-        if (
-            name.lower() in KEY_HEADERS
-            or secrets.is_secret_name(name)
-            or secrets.looks_like_key(value)
-        ):
-            yield from secrets.secrets_in_header(name, value)
-
-
-def _reply_texts(reply: Reply) -> Iterator[str]:
-    """Yield the texts of a reply."""
-    yield from (reply.text, reply.reasoning, reply.model)
-    for call in reply.calls:
-        yield from (call.name, call.arguments, call.id)
+CHAT_WIRE = ChatWire()
 
 
 class _Model(msgspec.Struct):
@@ -310,9 +65,13 @@ class _Models(msgspec.Struct):
     data: list[_Model]
 
 
-def _merge_headers(defaults: Mapping[str, str], overrides: Mapping[str, str]) -> dict[str, str]:
-    """Return the default headers, replaced by the user's headers of the same name."""
-    override_names = {name.lower() for name in overrides}
-    return {
-        name: value for name, value in defaults.items() if name.lower() not in override_names
-    } | dict(overrides)
+def decode_listed_ids(body: bytes) -> tuple[str, ...] | None:
+    """Return the ids of `{"data": [{"id": ...}]}`, None for another shape."""
+    try:
+        listed = msgspec.json.decode(body, type=_Models)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return tuple(
+        escape_surrogates(item.id[: reply_parts.MAX_MODEL_NAME_CHARS])
+        for item in listed.data[:_MAX_LISTED_MODELS]
+    )

@@ -1,15 +1,13 @@
 """The body of a chat completion as a Reply.
 
-The usual body is decoded fast, into typed structs. Everything else is read by the standard library:
+The usual body is decoded fast, into typed structs. A body with members that the endpoint may want
+back is read again for them (`chat_state`). Everything else is read by the standard library:
 lone surrogates, arguments sent as an object, parts of the wrong shape.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +15,10 @@ from msgspec import Struct
 from toolmark.core.errors import TornReply
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.records import Call, Reply, StopReason, Usage
+from toolmark.models.wires import chat_state, chat_thoughts, reply_parts
+from toolmark.models.wires.chat_arguments import quote_arguments
+from toolmark.models.wires.reply_parts import ErrorInBody, WrongShape, shorten_text
+from toolmark.models.wires.tool_names import ToolNames
 
 Json = dict[str, Any]
 
@@ -25,33 +27,15 @@ _STOP_BY_FINISH_REASON: dict[str | None, StopReason] = {
     "max_tokens": "length",
     "content_filter": "refused",
     "refusal": "refused",
+    "sensitive": "refused",
+    "model_length": "over_long",
 }
-_UNQUOTED_ARGUMENTS = re.compile(r'(?<!\\)"arguments"\s*:\s*(?=[\[{])')
-# a string without an end is one token too: a new search from each of its quotes would take time
-# proportional to the square of its length
-_TOKEN = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"?|[\[\]{}]', re.DOTALL)
-_MAX_DIGITS = 18
-
-MAX_TEXT_CHARS = 2**20
-"""The most characters that are stored of a text, of reasoning, of the arguments of a call."""
-MAX_ARGUMENTS_CHARS = 4 * 2**20
-"""The most characters that are stored of the arguments of all calls of a reply."""
-MAX_CALLS = 1000
-MAX_NAME_CHARS = MAX_ID_CHARS = 2**16
-MAX_MODEL_NAME_CHARS = 200
-MAX_TOKENS = 10**9
-"""The largest count of tokens of one request that is believed."""
-MAX_OBJECTS = 10**6
-"""The most objects in a body: each needs more memory than it has characters."""
-MAX_LOOSE_BYTES = 16 * 2**20
-"""The largest body that is read although it is not as documented.
-
-The standard library needs more memory.
-"""
-_UNCOUNTED_BYTES = 2 * MAX_OBJECTS  # no smaller body has more objects
-_UNLIMITED_BYTES = MAX_NAME_CHARS  # nothing in a smaller body is beyond a limit
-_MAX_ERROR_CHARS = 4096
-_MAX_ERROR_ITEMS = 100
+_PLAIN_FINISH_REASONS = frozenset({None, "stop", "tool_calls"})
+_USUAL_FINISH_REASONS = frozenset(
+    {"stop", "tool_calls", "function_call", "length", "content_filter"}
+)
+_TRANSIENT_FINISH_REASONS = frozenset({"network_error", "insufficient_system_resource", "abort"})
+_SILENT_PARTS = ("thinking", "reference")  # of a content that is a list
 _NO_USAGE = Usage()
 
 
@@ -73,8 +57,40 @@ class _Message(Struct):
     reasoning_content: str | None = None
 
 
+class _PlainFunction(_Function, forbid_unknown_fields=True):
+    pass
+
+
+class _PlainCall(Struct, forbid_unknown_fields=True):
+    function: _PlainFunction
+    id: str = ""
+    type: str = ""
+    index: int | None = None
+
+
+class _PlainMessage(Struct, forbid_unknown_fields=True):
+    """A message of which nothing is lost in a Reply: a body with any other member is read again."""
+
+    content: str | None = None
+    tool_calls: list[_PlainCall] | None = None
+    refusal: str | None = None
+    role: str = ""
+    reasoning: Literal[""] | None = None
+    reasoning_content: Literal[""] | None = None
+    reasoning_details: None = None
+    annotations: msgspec.Raw = msgspec.Raw()
+    audio: None = None
+    function_call: None = None
+    name: str | None = None
+
+
 class _Choice(Struct):
     message: _Message
+    finish_reason: str | None = None
+
+
+class _PlainChoice(Struct):
+    message: _PlainMessage
     finish_reason: str | None = None
 
 
@@ -84,81 +100,128 @@ class _CompletionDetails(Struct):
 
 class _PromptDetails(Struct):
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 class _Usage(Struct):
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    total_tokens: int | None = None
     completion_tokens_details: _CompletionDetails | None = None
     prompt_tokens_details: _PromptDetails | None = None
+    prompt_cache_hit_tokens: int | None = None
 
 
-class _Body(Struct):
-    choices: list[_Choice]
+class _BodyFacts(Struct):
     model: str = ""
     usage: _Usage | None = None
+    system_fingerprint: str | None = None
+    provider: str | None = None
 
 
-class ErrorInBody(Exception):
-    """An answer with status 200 that contains an error; `body` is the part with the error."""
-
-    def __init__(self, body: Json) -> None:
-        super().__init__("an error under status 200")
-        self.body = json.dumps(_trim_error(body)).encode()
+class _Body(_BodyFacts, kw_only=True):
+    choices: list[_Choice]
 
 
+class _PlainBody(_BodyFacts, kw_only=True):
+    choices: list[_PlainChoice]
+
+
+_decode_plain_body = msgspec.json.Decoder(_PlainBody).decode
 _decode_body = msgspec.json.Decoder(_Body).decode
 
 
-def decode_reply(body: bytes, original_names: dict[str, str], latency_s: float) -> Reply:
-    """Decode a reply; `original_names` gives the tool's own name for a name as sent.
+def decode_reply(body: bytes, names: ToolNames, latency_s: float, origin: str) -> Reply:
+    """Decode a reply; `names` gives the tool's own name for a name as sent.
 
     Raises TornReply if the body is not JSON or contains no message, ErrorInBody if it contains an
     error. Neither text quotes the body, which may repeat a key. No body raises anything else. A
     message whose parts have the wrong shape is a malformed Reply with its JSON as the text. What is
     longer than the limits above is cut, and `Reply.defects` says so.
     """
-    if len(body) > _UNCOUNTED_BYTES and body.count(b"{") > MAX_OBJECTS:
-        raise TornReply(f"the answer has more than {MAX_OBJECTS} parts")
+    reply_parts.check_size(body)
+    is_plain = True
+    decoded: _PlainBody | _Body
     try:
-        decoded = _decode_body(body)
+        decoded = _decode_plain_body(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _decode_loosely(body, original_names, latency_s)
+        is_plain = False
+        try:
+            decoded = _decode_body(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return _decode_loosely(body, names, latency_s, origin)
     if not decoded.choices or decoded.choices[0].finish_reason == "error":
-        return _decode_loosely(body, original_names, latency_s)
+        return _decode_loosely(body, names, latency_s, origin)
+    reply = _make_reply(decoded, body, names, latency_s)
+    return reply if is_plain else _add_state(reply, body, origin)
+
+
+def _make_reply(
+    decoded: _PlainBody | _Body, body: bytes, names: ToolNames, latency_s: float
+) -> Reply:
     choice = decoded.choices[0]
     message = choice.message
     defects: tuple[str, ...] = ()
-    stop: StopReason = (
-        "refused" if message.refusal else _STOP_BY_FINISH_REASON.get(choice.finish_reason, "stop")
-    )
-    if len(body) > _UNLIMITED_BYTES:
+    finish = choice.finish_reason
+    stop: StopReason = "stop"
+    if finish not in _PLAIN_FINISH_REASONS:
+        stop = _stop_of_finish(finish)
+    if message.refusal:
+        stop = "refused"
+    if len(body) > reply_parts.UNLIMITED_BYTES:
         defects = _shorten_message(message)
         stop = "length" if defects and stop == "stop" else stop
     usage, usage_defects = _read_usage(decoded.usage)
     return Reply(
         text=escape_surrogates(message.content or message.refusal or ""),
-        calls=tuple([_make_call(made, original_names) for made in message.tool_calls or ()]),
+        calls=tuple([_make_call(made, names) for made in message.tool_calls or ()]),
         stop=stop,
         reasoning=escape_surrogates(message.reasoning_content or message.reasoning or ""),
         usage=usage,
         latency_s=latency_s,
-        model=_short_model_name(decoded.model),
+        model=reply_parts.short_model_name(decoded.model),
         defects=defects + usage_defects,
+        finish="" if finish in _PLAIN_FINISH_REASONS else _unusual_finish(finish),
+        fingerprint=_short_or_empty(decoded.system_fingerprint),
+        upstream=_short_or_empty(decoded.provider),
     )
 
 
-def _make_call(sent_call: _Call, original_names: dict[str, str]) -> Call:
+def _short_or_empty(text: str | None) -> str:
+    return reply_parts.short_model_name(text) if text else ""
+
+
+def _add_state(reply: Reply, body: bytes, origin: str) -> Reply:
+    """Return the reply with what the endpoint wants back, and with the thoughts that it shows."""
+    state = chat_state.read_state(body, reply.calls, reply.text, origin)
+    if state is None:
+        return reply
+    reasoning = reply.reasoning or chat_thoughts.readable_reasoning(state)
+    return msgspec.structs.replace(reply, provider_state=state, reasoning=reasoning)
+
+
+def _stop_of_finish(finish: str | None) -> StopReason:
+    """Return the stop reason; raises ErrorInBody for the words for a fault of the endpoint."""
+    if finish in _TRANSIENT_FINISH_REASONS:
+        message = f"the endpoint ended the reply: {finish}"
+        raise ErrorInBody({"error": {"message": message, "code": "503"}})
+    return _STOP_BY_FINISH_REASON.get(finish, "stop")
+
+
+def _unusual_finish(finish: str | None) -> str:
+    """Return the endpoint's own word, "" where it says no more than the stop reason."""
+    if finish is None or finish in _USUAL_FINISH_REASONS:
+        return ""
+    return reply_parts.short_model_name(finish)
+
+
+def _make_call(sent_call: _Call | _PlainCall, names: ToolNames) -> Call:
     name = sent_call.function.name
     return Call(
-        name=escape_surrogates(original_names.get(name, name)),
+        name=escape_surrogates(names.own_name(name)),
         arguments=escape_surrogates(sent_call.function.arguments),
         id=escape_surrogates(sent_call.id),
     )
-
-
-def _short_model_name(name: str) -> str:
-    return name if len(name) <= MAX_MODEL_NAME_CHARS else _cut_text(name, MAX_MODEL_NAME_CHARS)
 
 
 def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
@@ -168,72 +231,51 @@ def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
     prompt_details = usage.prompt_tokens_details
     n_input, n_output = usage.prompt_tokens, usage.completion_tokens
     reasoning = (completion_details.reasoning_tokens or 0) if completion_details else 0
-    cached = (prompt_details.cached_tokens or 0) if prompt_details else 0
-    return _check_counts(n_input, n_output, reasoning, cached)
-
-
-def _check_counts(
-    n_input: int, n_output: int, n_reasoning: int, n_cached: int
-) -> tuple[Usage, tuple[str, ...]]:
-    """Return the counts; an impossible count becomes 0, and is marked."""
-    if (
-        0 <= n_input <= MAX_TOKENS
-        and 0 <= n_output <= MAX_TOKENS
-        and 0 <= n_reasoning <= MAX_TOKENS
-        and 0 <= n_cached <= MAX_TOKENS
-    ):
-        return Usage(input=n_input, output=n_output, reasoning=n_reasoning, cached=n_cached), ()
-    counts = (n_input, n_output, n_reasoning, n_cached)
-    names = ("input", "output", "reasoning", "cached")
-    valid = {name: n for name, n in zip(names, counts, strict=True) if 0 <= n <= MAX_TOKENS}
-    wrong = ", ".join(name for name in names if name not in valid)
-    return Usage(**valid), (f"usage not counted, as it cannot be: {wrong}",)
+    cached = written = 0
+    if prompt_details:
+        cached = prompt_details.cached_tokens or 0
+        written = prompt_details.cache_write_tokens or 0
+    cached = cached or usage.prompt_cache_hit_tokens or 0
+    if reasoning and usage.total_tokens == n_input + n_output + reasoning:
+        n_output += reasoning  # some endpoints count thoughts apart from the output
+    return reply_parts.check_counts(n_input, n_output, reasoning, cached, written)
 
 
 # --- what is too long -------------------------------------------------------------------
 
 
-def _shorten_message(message: _Message) -> tuple[str, ...]:
+def _shorten_message(message: _Message | _PlainMessage) -> tuple[str, ...]:
     """Cut what is beyond the limits, in place; return descriptions of what was cut."""
     defects: list[str] = []
     for field in ("content", "refusal", "reasoning", "reasoning_content"):
         setattr(
-            message, field, _shorten_text(getattr(message, field), MAX_TEXT_CHARS, field, defects)
+            message,
+            field,
+            shorten_text(getattr(message, field), reply_parts.MAX_TEXT_CHARS, field, defects),
         )
-    calls = message.tool_calls or []
-    if len(calls) > MAX_CALLS:
-        defects.append(f"calls: {len(calls)}, cut at {MAX_CALLS}")
-        message.tool_calls = calls = calls[:MAX_CALLS]
-    chars_left = MAX_ARGUMENTS_CHARS
+    calls: list[Any] = list(message.tool_calls or ())
+    if len(calls) > reply_parts.MAX_CALLS:
+        defects.append(f"calls: {len(calls)}, cut at {reply_parts.MAX_CALLS}")
+        message.tool_calls = calls = calls[: reply_parts.MAX_CALLS]
+    chars_left = reply_parts.MAX_ARGUMENTS_CHARS
     for call in calls:
-        call.id = _shorten_text(call.id, MAX_ID_CHARS, "id", defects) or ""
+        call.id = shorten_text(call.id, reply_parts.MAX_ID_CHARS, "id", defects) or ""
         function = call.function
         function.name = (
-            _shorten_text(function.name, MAX_NAME_CHARS, "name of a call", defects) or ""
+            shorten_text(function.name, reply_parts.MAX_NAME_CHARS, "name of a call", defects) or ""
         )
-        limit = min(chars_left, MAX_TEXT_CHARS)
-        function.arguments = _shorten_text(function.arguments, limit, "arguments", defects) or ""
+        limit = min(chars_left, reply_parts.MAX_TEXT_CHARS)
+        function.arguments = shorten_text(function.arguments, limit, "arguments", defects) or ""
         chars_left = max(0, chars_left - len(function.arguments))
     return tuple(dict.fromkeys(defects))
-
-
-def _shorten_text(text: str | None, limit: int, label: str, defects: list[str]) -> str | None:
-    if text is None or len(text) <= limit:
-        return text
-    defects.append(f"{label}: {len(text)} characters, cut at {limit}")
-    return _cut_text(text, limit)
-
-
-def _cut_text(text: str, limit: int) -> str:
-    return f"{text[:limit]} [cut: {len(text)} characters]"
 
 
 # --- anything unusual -------------------------------------------------------------------
 
 
-def _decode_loosely(body: bytes, original_names: dict[str, str], latency_s: float) -> Reply:
+def _decode_loosely(body: bytes, names: ToolNames, latency_s: float, origin: str) -> Reply:
     """Decode a body that is not as documented, as far as possible."""
-    decoded = _parse_object(body)
+    decoded = reply_parts.parse_object(body, quote_arguments)
     choice = _first_choice(decoded.get("choices"))
     message = choice.get("message") if choice else None
     failure = decoded.get("error") or (choice or {}).get("error")
@@ -244,21 +286,25 @@ def _decode_loosely(body: bytes, original_names: dict[str, str], latency_s: floa
     if not isinstance(message, dict):
         raise TornReply("the answer holds no message")
     finish = choice.get("finish_reason") if choice else None
-    stop = _STOP_BY_FINISH_REASON.get(finish if isinstance(finish, str) else None, "stop")
-    model = decoded.get("model")
+    finish = finish if isinstance(finish, str) else None
     usage, usage_defects = _parse_usage(decoded.get("usage"))
     other_fields = {
         "usage": usage,
         "latency_s": latency_s,
-        "model": escape_surrogates(_short_model_name(model)) if isinstance(model, str) else "",
+        "model": reply_parts.short_model_name(decoded.get("model")),
+        "finish": _unusual_finish(finish),
+        "fingerprint": reply_parts.short_model_name(decoded.get("system_fingerprint")),
+        "upstream": reply_parts.short_model_name(decoded.get("provider")),
     }
-    return _reply_from_message(message, stop, original_names, other_fields, usage_defects)
+    stop = _stop_of_finish(finish)
+    reply = _reply_from_message(message, stop, names, other_fields, usage_defects)
+    return reply if reply.stop == "malformed" else _add_state(reply, body, origin)
 
 
 def _reply_from_message(
     message: Json,
     stop: StopReason,
-    original_names: dict[str, str],
+    names: ToolNames,
     other_fields: Json,
     usage_defects: tuple[str, ...],
 ) -> Reply:
@@ -270,8 +316,8 @@ def _reply_from_message(
             reasoning=_as_text(message.get("reasoning_content"))
             or _as_text(message.get("reasoning")),
         )
-    except _WrongShape:
-        shortened = _Message(content=_dump_json(message))
+    except WrongShape:
+        shortened = _Message(content=reply_parts.dump_json(message))
         defects = _shorten_message(shortened) + usage_defects
         return Reply(
             text=escape_surrogates(shortened.content or ""),
@@ -286,7 +332,7 @@ def _reply_from_message(
         stop = "length"
     return Reply(
         text=escape_surrogates(shortened.content or ""),
-        calls=tuple(_make_call(made, original_names) for made in shortened.tool_calls or ()),
+        calls=tuple(_make_call(made, names) for made in shortened.tool_calls or ()),
         stop=stop,
         reasoning=escape_surrogates(shortened.reasoning or ""),
         defects=defects + usage_defects,
@@ -294,15 +340,11 @@ def _reply_from_message(
     )
 
 
-class _WrongShape(Exception):
-    """A part of a message has the wrong shape."""
-
-
 def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise _WrongShape
+        raise WrongShape
     return value
 
 
@@ -312,9 +354,11 @@ def _as_text(value: Any) -> str:
         return value or ""
     texts: list[str] = []
     for part in _as_list(value):
+        if isinstance(part, dict) and part.get("type") in _SILENT_PARTS:
+            continue
         text = part.get("text") if isinstance(part, dict) else part
         if not isinstance(text, str):
-            raise _WrongShape
+            raise WrongShape
         texts.append(text)
     return "".join(texts)
 
@@ -323,111 +367,31 @@ def _parse_call(item: Any) -> _Call:
     function = item.get("function") if isinstance(item, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(name, str):
-        raise _WrongShape
+        raise WrongShape
     arguments = function.get("arguments") if isinstance(function, dict) else None
     if not isinstance(arguments, str):
-        arguments = "{}" if arguments is None else _dump_json(arguments)
+        arguments = "{}" if arguments is None else reply_parts.dump_json(arguments)
     id = item.get("id")
-    call_id = "" if id is None else id if isinstance(id, str) else _dump_json(id)
+    call_id = "" if id is None else id if isinstance(id, str) else reply_parts.dump_json(id)
     return _Call(function=_Function(name=name, arguments=arguments), id=call_id)
 
 
 def _parse_usage(usage: Any) -> tuple[Usage, tuple[str, ...]]:
-    def count(*path: str) -> int:
-        value = usage
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        if value is None:
-            return 0
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return int(value) if is_number and 0 <= value <= MAX_TOKENS and value == int(value) else -1
-
-    return _check_counts(
-        count("prompt_tokens"),
-        count("completion_tokens"),
-        count("completion_tokens_details", "reasoning_tokens"),
-        count("prompt_tokens_details", "cached_tokens"),
+    count = reply_parts.token_count
+    n_input, n_output = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
+    reasoning = count(usage, "completion_tokens_details", "reasoning_tokens")
+    if reasoning > 0 and count(usage, "total_tokens") == n_input + n_output + reasoning:
+        n_output += reasoning
+    return reply_parts.check_counts(
+        n_input,
+        n_output,
+        reasoning,
+        count(usage, "prompt_tokens_details", "cached_tokens")
+        or count(usage, "prompt_cache_hit_tokens"),
+        count(usage, "prompt_tokens_details", "cache_write_tokens"),
     )
 
 
 def _first_choice(choices: Any) -> Json | None:
     first = choices[0] if isinstance(choices, list) and choices else None
     return first if isinstance(first, dict) else None
-
-
-def _parse_object(body: bytes) -> Json:
-    """Parse the body with the standard library; raises TornReply if it is not a JSON object."""
-    if len(body) > MAX_LOOSE_BYTES:
-        raise TornReply(f"the answer is not as documented, and larger than {MAX_LOOSE_BYTES} bytes")
-    try:
-        text = body.decode("utf-8", "surrogatepass")
-        decoded = json.loads(_quote_arguments(text), strict=False, parse_int=_parse_integer)
-    except (ValueError, RecursionError, MemoryError):
-        raise TornReply("the answer is not JSON") from None
-    if not isinstance(decoded, dict):
-        raise TornReply("the answer is not a JSON object")
-    return decoded
-
-
-def _parse_integer(digits: str) -> int | str:
-    """Parse an integer.
-
-    One too long for any valid count stays text, as Python limits its length.
-    """
-    return int(digits) if len(digits) <= _MAX_DIGITS else digits
-
-
-def _quote_arguments(text: str) -> str:
-    """Replace arguments that were sent as an object by a string of their unchanged JSON.
-
-    A quote inside a JSON string always follows a backslash, so the pattern finds keys only.
-    """
-    pieces: list[str] = []
-    position = 0
-    while found := _UNQUOTED_ARGUMENTS.search(text, position):
-        start = found.end()
-        end = _value_end(text, start)
-        pieces += (text[position:start], json.dumps(text[start:end]))
-        position = end
-    return "".join(pieces) + text[position:] if pieces else text
-
-
-def _value_end(text: str, start: int) -> int:
-    """Return where the value that begins at `start` ends.
-
-    Iterative, because it may be nested deeply.
-    """
-    depth = 0
-    for token in _TOKEN.finditer(text, start):
-        if token[0] in "[{":
-            depth += 1
-        elif token[0] in "]}":
-            depth -= 1
-            if depth == 0:
-                return token.end()
-    return len(text)
-
-
-def _dump_json(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        raise TornReply("the answer is nested too deep") from None
-
-
-def _trim_error(value: Any, depth: int = 5) -> Any:
-    """Return an error's value, cut to a size that can be processed."""
-    match value:
-        case str():
-            return value[:_MAX_ERROR_CHARS]
-        case dict() if depth:
-            items = islice(value.items(), _MAX_ERROR_ITEMS)
-            return {
-                str(name)[:_MAX_ERROR_CHARS]: _trim_error(item, depth - 1) for name, item in items
-            }
-        case list() if depth:
-            return [_trim_error(item, depth - 1) for item in value[:_MAX_ERROR_ITEMS]]
-        case None | bool() | int() | float():
-            return value
-        case _:
-            return "..."

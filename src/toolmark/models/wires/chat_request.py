@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import base64
-import json
-import math
-import re
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-import msgspec
-
-from toolmark.core import secrets
-from toolmark.core.errors import DataError, UsageError
+from toolmark.core.errors import DataError
 from toolmark.core.json_codec import restore_surrogates
-from toolmark.core.media import MediaStore
-from toolmark.core.records import Audio, Image, Message, Part, Request, Sampling, Text, Tool
+from toolmark.core.records import (
+    Adaptation,
+    Audio,
+    Image,
+    Message,
+    Part,
+    Request,
+    Sampling,
+    Text,
+    Tool,
+)
 from toolmark.models import audio_encoding
-from toolmark.models.endpoint_profile import EndpointProfile
+from toolmark.models.wires import call_ids, request_parts
+from toolmark.models.wires.chat_splicing import StateSplicer
+from toolmark.models.wires.request_parts import (
+    encode_json,
+    media_base64,
+    object_or_empty,
+)
+from toolmark.models.wires.tool_names import LegalNames, ToolNamer, ToolNames
+from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, RequestEncoder
 
 Json = dict[str, Any]
 
-_MAX_ENCODED_TOOLS = 256
 _MAX_NAME_CHARS = 64
 _AUDIO_FORMAT_BY_MIME = {
     "audio/wav": "wav",
@@ -30,93 +39,68 @@ _AUDIO_FORMAT_BY_MIME = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
-# the settings of Sampling, and the fields that carry them; the profile may name another
-_SETTING_FIELDS = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "max_tokens": "max_tokens",
-    "reasoning_effort": "reasoning_effort",
-}
-_RESERVED_FIELDS = ("messages", "model", "stream", "tools")
-
-_encode_json = msgspec.json.Encoder().encode
+_STREAM_FIELDS = {"stream": True, "stream_options": {"include_usage": True}}
 
 
-class EncodedTools(NamedTuple):
-    """One tuple of tools as sent: encoded, with the names that had to be changed."""
-
-    tools: tuple[Tool, ...]
-    encoded: bytes
-    sent_names: dict[str, str]
-    original_names: dict[str, str]
-
-
-class RequestEncoder:
+class ChatEncoder(RequestEncoder):
     """Encodes requests to one model; each tuple of tools is encoded once and cached."""
 
-    def __init__(self, model: str, profile: EndpointProfile, media: MediaStore | None) -> None:
-        self.media = media
-        self._body_start = b'{"model":' + _encode_json(model) + b',"messages":'
-        self.profile = profile
-        letters = "a-zA-Z0-9_.-" if profile.allows_dots else "a-zA-Z0-9_-"
-        self._illegal_chars = re.compile(f"[^{letters}]")
-        self._match_legal_name = re.compile(f"[{letters}]{{1,{_MAX_NAME_CHARS}}}").fullmatch
-        self._encoded_tools: dict[int, EncodedTools] = {}
+    def __init__(self, settings: EncoderSettings) -> None:
+        super().__init__(settings)
+        self._body_start = b'{"model":' + encode_json(settings.model) + b',"messages":'
+        letters = "a-zA-Z0-9_.-" if self.profile.allows_dots else "a-zA-Z0-9_-"
+        self.namer = ToolNamer(LegalNames(letters, letters, _MAX_NAME_CHARS), _encode_tools)
         self._last_settings: tuple[Sampling | None, bytes] = (None, b"")
 
-    def encode_request(
-        self, request: Request, *, repair_arguments: bool = False
-    ) -> tuple[bytes, EncodedTools]:
+    def encode_request(self, request: Request, *, repair_arguments: bool = False) -> EncodedRequest:
         """Encode the request, and return it with the tools as sent.
 
-        `repair_arguments` is for servers that refuse an earlier message of the model: arguments
-        that are not a JSON object are sent as an empty one.
+        To repair it, calls that nobody answered are left out too.
         """
-        tools = self.encode_tools(request.tools)
-        encoded = _encode_any_json(self._encode_messages(request.messages, tools, repair_arguments))
-        return self._body_start + encoded + tools.encoded + self._encode_tail(
-            request.sampling
-        ), tools
+        names = self.namer.name_tools(request.tools)
+        changes: list[Adaptation] = list(names.adaptations) if names.sent else []
+        messages = request_parts.repaired_messages(request.messages, changes, repair_arguments)
+        if self.profile.call_ids != "any":
+            messages = call_ids.rename_calls(messages, self.profile.call_ids, changes)
+        if self._needs_splicing(messages):
+            encoded = self._encode_spliced(messages, names, repair_arguments, changes)
+        else:
+            encoded = encode_json(self._encode_messages(messages, names, repair_arguments))
+        body = self._body_start + encoded + names.encoded + self._encode_tail(request.sampling)
+        if self._leaves_out("reasoning_history") and any(m.provider_state for m in messages):
+            detail = "left out, as the endpoint refuses thoughts in a conversation"
+            changes.append(Adaptation(kind="state_dropped", detail=detail))
+        if "tool_choice" in request.sampling.extra and self._leaves_out("tool_choice"):
+            changes.append(Adaptation(kind="tool_choice", detail="left out, as it was refused"))
+        return EncodedRequest(body, names, tuple(changes))
 
-    def encode_tools(self, tools: tuple[Tool, ...]) -> EncodedTools:
-        """Return the tools as sent; the same tuple object is encoded once."""
-        # the entry refers to the tuple, so that no other object gets its id while it is cached
-        encoded_tools = self._encoded_tools.get(id(tools))
-        if encoded_tools is None:
-            if len(self._encoded_tools) >= _MAX_ENCODED_TOOLS:
-                del self._encoded_tools[next(iter(self._encoded_tools))]
-            encoded_tools = self._encoded_tools[id(tools)] = self._encode_tools(tools)
-        return encoded_tools
+    def _leaves_out(self, name: str) -> bool:
+        return name in self.profile.unsent_settings
 
-    def _encode_tools(self, tools: tuple[Tool, ...]) -> EncodedTools:
-        sent_names: dict[str, str] = {}
-        illegal_names = [tool.name for tool in tools if not self._match_legal_name(tool.name)]
-        if illegal_names:
-            taken = {tool.name for tool in tools}.difference(illegal_names)
-            for name in dict.fromkeys(illegal_names):
-                sent_names[name] = self._unused_name(name, taken)
-                taken.add(sent_names[name])
-        functions = [_encode_tool(tool, sent_names.get(tool.name, tool.name)) for tool in tools]
-        original_names = {name: tool for tool, name in sent_names.items()}
-        return EncodedTools(
-            tools,
-            b',"tools":' + _encode_any_json(functions) if tools else b"",
-            sent_names,
-            original_names,
-        )
+    def _needs_splicing(self, messages: tuple[Message, ...]) -> bool:
+        profile = self.profile
+        if profile.required_member or profile.fills_empty_content:
+            return True
+        states = [message.provider_state for message in messages]  # faster than a generator
+        return any(states)
 
-    def _legal_name(self, name: str) -> str:
-        return self._illegal_chars.sub("_", name)[:_MAX_NAME_CHARS] or "_"
-
-    def _unused_name(self, name: str, taken: set[str]) -> str:
-        """Return a valid name that is not taken, with a suffix if necessary."""
-        legal_name = candidate = self._legal_name(name)
-        n = 1
-        while candidate in taken:
-            n += 1
-            suffix = f"_{n}"
-            candidate = legal_name[: _MAX_NAME_CHARS - len(suffix)] + suffix
-        return candidate
+    def _encode_spliced(
+        self,
+        messages: tuple[Message, ...],
+        names: ToolNames,
+        repair_arguments: bool,
+        changes: list[Adaptation],
+    ) -> bytes:
+        """Encode messages one by one, each assistant's with what the endpoint wants back."""
+        splicer = StateSplicer(self.profile, self.settings.origin, messages, changes)
+        encoded: list[bytes] = []
+        assistants = iter([each for each in messages if each.role == "assistant"])
+        for sent in self._encode_messages(messages, names, repair_arguments):
+            if sent["role"] == "assistant":
+                encoded.append(splicer.encode_message(next(assistants), sent))
+            else:
+                encoded.append(encode_json(sent))
+        return b"[" + b",".join(encoded) + b"]"
 
     def _encode_tail(self, sampling: Sampling) -> bytes:
         """Encode the settings and close the body; the last settings are cached."""
@@ -125,18 +109,21 @@ class RequestEncoder:
         return self._last_settings[1]
 
     def _encode_settings(self, sampling: Sampling) -> bytes:
-        field_names = {**_SETTING_FIELDS, "max_tokens": self.profile.token_limit_field}
+        field_names = {"max_tokens": self.profile.token_limit_field}
         chosen = {
-            field_names[name]: value
-            for name, value in given_settings(sampling).items()
+            field_names.get(name, name): value
+            for name, value in request_parts.given_settings(sampling).items()
             if name not in self.profile.unsent_settings
         }
-        _check_extra(sampling.extra)
-        settings = chosen | sampling.extra
-        return b"," + _encode_any_json(settings)[1:] if settings else b"}"
+        request_parts.check_extra(sampling.extra)
+        extra = {name: v for name, v in sampling.extra.items() if not self._leaves_out(name)}
+        settings = chosen | extra
+        if self.settings.is_stream:
+            settings |= _STREAM_FIELDS
+        return b"," + encode_json(settings)[1:] if settings else b"}"
 
     def _encode_messages(
-        self, messages: tuple[Message, ...], encoded_tools: EncodedTools, repair_arguments: bool
+        self, messages: tuple[Message, ...], names: ToolNames, repair_arguments: bool
     ) -> list[Json]:
         encoded: list[Json] = []
         pending_media: list[Part] = []  # media of tool results, sent after the last result
@@ -149,7 +136,7 @@ class RequestEncoder:
                 id = restore_surrogates(message.call_id)
                 encoded.append({"role": "tool", "tool_call_id": id, "content": content})
             elif message.calls:
-                encoded.append(self._encode_calls_message(message, encoded_tools, repair_arguments))
+                encoded.append(self._encode_calls_message(message, names, repair_arguments))
             else:
                 encoded.append(
                     {"role": message.role, "content": self._encode_content(message.parts)}
@@ -159,7 +146,7 @@ class RequestEncoder:
         return encoded
 
     def _encode_calls_message(
-        self, message: Message, encoded_tools: EncodedTools, repair_arguments: bool
+        self, message: Message, names: ToolNames, repair_arguments: bool
     ) -> Json:
         """Encode an assistant's message with its calls."""
         calls = [
@@ -167,8 +154,8 @@ class RequestEncoder:
                 "id": restore_surrogates(call.id),
                 "type": "function",
                 "function": {
-                    "name": self._sent_name(call.name, encoded_tools),
-                    "arguments": _object_or_empty(call.arguments)
+                    "name": self.namer.sent_name(call.name, names),
+                    "arguments": object_or_empty(call.arguments)
                     if repair_arguments
                     else restore_surrogates(call.arguments),
                 },
@@ -180,12 +167,6 @@ class RequestEncoder:
             "content": self._encode_content(message.parts) or None,
             "tool_calls": calls,
         }
-
-    def _sent_name(self, name: str, encoded_tools: EncodedTools) -> str:
-        """Return the name as sent; a name that the model invented is made valid too."""
-        if self._match_legal_name(name):
-            return name
-        return encoded_tools.sent_names.get(name) or self._legal_name(restore_surrogates(name))
 
     def _encode_result(self, message: Message, pending_media: list[Part]) -> str | list[Json]:
         media = [part for part in message.parts if not isinstance(part, Text)]
@@ -211,55 +192,22 @@ class RequestEncoder:
             case Text():
                 return {"type": "text", "text": restore_surrogates(part.text)}
             case Image():
-                url = f"data:{part.mime};base64,{_encode_base64(self._read_media(part))}"
+                url = f"data:{part.mime};base64,{media_base64(part, self.settings.media)}"
                 return {"type": "image_url", "image_url": {"url": url}}
             case Audio():
                 audio_format = _AUDIO_FORMAT_BY_MIME.get(part.mime)
                 if audio_format is None:
                     raise DataError(f"audio of type {part.mime!r} cannot be sent: wav or mp3 only")
-                audio_bytes = self._read_media(part)
+                audio_bytes = request_parts.read_media(part, self.settings.media)
                 if audio_format != self.profile.audio_form == "mp3":
                     audio_format, audio_bytes = "mp3", audio_encoding.encode_mp3(audio_bytes)
-                data = {"data": _encode_base64(audio_bytes), "format": audio_format}
+                data = {"data": base64.b64encode(audio_bytes).decode(), "format": audio_format}
                 return {"type": "input_audio", "input_audio": data}
 
-    def _read_media(self, part: Image | Audio) -> bytes:
-        if self.media is None:
-            raise UsageError("a message holds media, but the model has no media store")
-        return self.media.read(part)
 
-
-def given_settings(sampling: Sampling) -> dict[str, Any]:
-    """Return the settings that are not None, by their names."""
-    values = {name: getattr(sampling, name) for name in _SETTING_FIELDS}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def check_sampling(sampling: Sampling) -> None:
-    """Raise UsageError, before any request, for settings that no request can contain."""
-    _check_extra(sampling.extra)
-    temperature, top_p, max_tokens = sampling.temperature, sampling.top_p, sampling.max_tokens
-    if temperature is not None and not 0 <= temperature < math.inf:
-        raise UsageError(f"temperature must be a number from 0; got {temperature}")
-    if top_p is not None and not 0 <= top_p <= 1:
-        raise UsageError(f"top-p must be from 0 to 1; got {top_p}")
-    if max_tokens is not None and max_tokens < 1:
-        raise UsageError(f"max-tokens must be at least 1; got {max_tokens}")
-
-
-def _check_extra(extra: Mapping[str, Any]) -> None:
-    for name in _RESERVED_FIELDS:
-        if name in extra:
-            raise UsageError(f"the extra body may not set {name!r}: toolmark sets it")
-    try:
-        json.dumps(dict(extra), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"the extra body is not JSON: {error}") from None
-    for place in secrets.key_paths_in_body(extra):
-        raise UsageError(
-            f"the extra body holds what looks like a key, at {place!r}, and is stored with the "
-            "run: give it by --header, by TOOLMARK_HEADER or by the provider's variable"
-        )
+def _encode_tools(tools: tuple[Tool, ...], sent: dict[str, str]) -> bytes:
+    functions = [_encode_tool(tool, sent.get(tool.name, tool.name)) for tool in tools]
+    return b',"tools":' + encode_json(functions)
 
 
 def _encode_tool(tool: Tool, name: str) -> Json:
@@ -269,25 +217,4 @@ def _encode_tool(tool: Tool, name: str) -> Json:
         function["description"] = tool.description
     if tool.parameters:
         function["parameters"] = tool.parameters
-    return {"type": "function", "function": function}
-
-
-def _object_or_empty(arguments: str) -> str:
-    """Return the arguments if they are a JSON object that any server can parse, else {}."""
-    try:
-        msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError):
-        return "{}"
-    return arguments
-
-
-def _encode_base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def _encode_any_json(value: Any) -> bytes:
-    """Encode JSON with msgspec, or (huge integers, lone surrogates) with the standard library."""
-    try:
-        return _encode_json(value)
-    except (UnicodeEncodeError, OverflowError):
-        return json.dumps(value).encode()
+    return {"type": "function", "function": function | tool.extra_fields}

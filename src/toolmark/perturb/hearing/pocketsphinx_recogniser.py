@@ -89,7 +89,11 @@ class PocketSphinx:
         return answer
 
     def _start_child(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
+        command = [
+            sys.executable,
+            "-c",
+            f"from {__name__} import transcribe_clips; transcribe_clips()",
+        ]
         self._child = child = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -119,7 +123,7 @@ def _padded_pcm(clip: Clip) -> bytes:
     return pcm
 
 
-def serve() -> None:
+def transcribe_clips() -> None:
     """Transcribe clips from standard input until it ends; this runs in the child process."""
     import pocketsphinx
 

@@ -27,7 +27,8 @@ def check_boxes(boxes: Sequence[Box], size: Size) -> tuple[Box, ...]:
         inside = inside and clipped_box[0] < clipped_box[2] and clipped_box[1] < clipped_box[3]
         if not (all(map(isfinite, box)) and inside):
             raise DataError(
-                f"{list(box)} is no box [left, top, right, bottom] within {width} x {height} pixels"
+                f"{list(box)} is not a box [left, top, right, bottom] within {width} x {height} "
+                "pixels"
             )
         found.append(clipped_box)
     return tuple(found)

@@ -106,7 +106,7 @@ def _draw_patch_place(
         (left - width - _GAP_PX, top), (right + _GAP_PX, top),
         (left, top - height - _GAP_PX), (left, bottom + _GAP_PX),
     ]  # fmt: skip
-    seeds.shuffle(rng, next_to)
+    seeds.shuffle_items(rng, next_to)
     for x, y in next_to:
         if _is_free(place := (x, y, x + width, y + height), size, boxes):
             return place

@@ -274,7 +274,7 @@ def _read_boxes(path: Path, source: Path, names: Sequence[str]) -> Mapping[str, 
     unknown = sorted(set(by_name) - set(names))
     if unknown and source.is_dir():
         raise UsageError(
-            f"{path}: boxes of what is no picture of {source}: {_format_names(unknown)}"
+            f"{path}: boxes of what is not a picture of {source}: {_format_names(unknown)}"
         )
     if not (source.is_dir() or names[0] in by_name):
         raise UsageError(

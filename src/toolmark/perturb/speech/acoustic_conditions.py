@@ -117,7 +117,7 @@ def draw_effects(part: str, rng: Random) -> list[ConditionEffect]:
                 {"transform": audiomentations_effects.check_effect_name(name.partition(":")[2])},
             )
         ]
-    near = suggest_names(name, CONDITIONS, listing="read docs/suites/acoustics.md")
+    near = suggest_names(name, CONDITIONS, listing="read docs/reference/acoustics.md")
     raise UsageError(f"no acoustic condition {part!r}{near}")
 
 

@@ -84,7 +84,7 @@ def scan_folder(root: Path) -> FolderScan:
             noises += _stretches_of_file(root, path, corpus, seconds, skipped)
         except UnicodeEncodeError:  # the name cannot be stored in a record
             printable = name.encode(errors="backslashreplace").decode()
-            skipped.append((printable, "a name that is no text"))
+            skipped.append((printable, "a name that is not text"))
         except (DataError, OSError, RuntimeError, ValueError) as error:
             skipped.append((name, audio_clip.sound_error_reason(error)))
     return FolderScan(corpus, tuple(noises), tuple(skipped))

@@ -159,7 +159,7 @@ def _synthesise_bytes(words: str, voice: Voice) -> bytes:
             f"{installed}: draw the voices anew, or install that version"
         )
     with tempfile.TemporaryDirectory(prefix="toolmark-") as folder:
-        data = engine.speak(words, voice, Path(folder))
+        data = engine.synthesize_text(words, voice, Path(folder))
     return encode_wav(_trim_and_level(decode_clip(data, voice_label), voice_label))
 
 

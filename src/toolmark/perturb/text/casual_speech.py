@@ -13,7 +13,7 @@ from toolmark.perturb.text import request_words
 from toolmark.perturb.text.disfluency_words import contractions, disfluency_words, verbs
 from toolmark.perturb.text.word_changes import (
     Guard,
-    capitalise,
+    capitalize_word,
     free_words,
     lower_first_letter,
     match_case,
@@ -114,7 +114,7 @@ def restructuring(words: Sequence[str], rng: Random, guard: Guard) -> SpokenText
         if any(first <= end and start < behind for first, behind in guard.done):
             continue
         mark = words[end][-1] if words[end][-1] in ".?!" else ""
-        main = [capitalise(words[comma + 1]), *words[comma + 2 : end + 1]]
+        main = [capitalize_word(words[comma + 1]), *words[comma + 2 : end + 1]]
         lead = [lower_first_letter(words[start]), *words[start + 1 : comma + 1]]
         main[-1] = main[-1].rstrip(".?!") + ","
         lead[-1] = lead[-1].rstrip(",") + mark

@@ -69,7 +69,7 @@ def insert_words(
     i, what = seeds.draw_one(rng, gaps), seeds.draw_one(rng, options)
     if words[i - 1][-1] in ".?!":
         first = words[i] if i in guard.words else lower_first_letter(words[i], words[i + 1 : i + 2])
-        return replace_span(words, i, i + 1, [capitalise(what), first], feature)
+        return replace_span(words, i, i + 1, [capitalize_word(what), first], feature)
     if words[i - 1][-1] in ",;:":
         return replace_span(words, i, i, [what], feature)
     return replace_span(words, i - 1, i, [words[i - 1] + ",", what], feature)
@@ -104,7 +104,7 @@ def match_case(new: str, old: str) -> str:
     return new[0].upper() + new[1:] if old[:1].isupper() and len(old) > 1 else new
 
 
-def capitalise(word: str) -> str:
+def capitalize_word(word: str) -> str:
     """Return a word with a capital."""
     return word[0].upper() + word[1:]
 

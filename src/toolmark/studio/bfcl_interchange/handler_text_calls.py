@@ -155,7 +155,7 @@ def find_first_tag_calls(text: str, is_executed: bool) -> Iterable[Any]:
 
 
 def find_unfenced_calls(text: str, is_executed: bool) -> Iterable[Any]:
-    """Return the calls of JSON without its fences; a text that is no JSON has none."""
+    """Return the calls of JSON without its fences; a text that is not JSON has none."""
     try:
         found = json_codec.parse_json(text.replace("```", ""))
     except json_codec.InvalidJson:

@@ -16,9 +16,9 @@ from toolmark.core.files import write_atomically
 from toolmark.core.json_codec import csv_cell
 from toolmark.core.records import Step, Trajectory
 from toolmark.official_bfcl import official_data, prompt_formats
+from toolmark.official_bfcl.official_models import ListedModel
 from toolmark.statistics import weighted_means
 from toolmark.statistics.score_columns import Columns
-from toolmark.studio.bfcl_interchange.official_models import ListedModel
 from toolmark.suites.bfcl import leaderboard
 
 Cell: TypeAlias = str | float

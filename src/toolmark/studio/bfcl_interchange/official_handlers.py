@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Call
+from toolmark.official_bfcl.official_models import ListedModel
 from toolmark.studio.bfcl_interchange import handler_structured_calls, handler_text_calls
 from toolmark.studio.bfcl_interchange.handler_replies import (
     ArgumentShape,
@@ -24,7 +25,6 @@ from toolmark.studio.bfcl_interchange.handler_replies import (
     remove_code_fences,
     remove_opening_fence,
 )
-from toolmark.studio.bfcl_interchange.official_models import ListedModel
 
 
 class HandlerFormat(NamedTuple):

@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 from toolmark.core import json_codec
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import atomic_file
-from toolmark.core.records import Call, Reply, Score, Step, Task, Trajectory, Verdict
-from toolmark.core.task_data import read_task_data
+from toolmark.core.records import Call, Reply, Score, Step, Task, Trajectory
 from toolmark.official_bfcl import prompt_formats, reply_decoding
-from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.statistics.score_columns import Columns
-from toolmark.studio.bfcl_interchange import result_rows
+from toolmark.studio.bfcl_interchange import result_rows, score_rows
 from toolmark.studio.bfcl_interchange.handler_replies import ArgumentShape
 from toolmark.studio.bfcl_interchange.inference_log import TurnResults, make_log
 from toolmark.studio.bfcl_interchange.leaderboard_files import format_sensitivity
@@ -69,10 +67,11 @@ def make_episode_rows(
     trajectory: Trajectory,
     score: Score | None,
     *,
+    model: str,
     underscores_for_dots: bool,
     argument_shape: ArgumentShape = "text",
 ) -> EpisodeRows:
-    """Return the file content of an episode; set-up episodes have their own category.
+    """Return the file content of an episode of a model; set-up episodes have their own category.
 
     `underscores_for_dots` writes dots of tool names in structured calls as underscores, as
     endpoints that do not allow dots return them. `argument_shape` is the shape of the arguments.
@@ -83,7 +82,11 @@ def make_episode_rows(
     )
     verdict = score.verdicts.get("official") if score else None
     failed = verdict is not None and verdict.outcome == "incorrect"
-    failure = _failure_line(task, verdict, result["result"]) if verdict and failed else None
+    failure = (
+        score_rows.failure_row(task, trajectory, verdict, result, model)
+        if verdict and failed
+        else None
+    )
     return EpisodeRows(category, _entry_number(task.id), result, failure)
 
 
@@ -94,7 +97,7 @@ def _entry_number(id: str) -> int:
     """
     found = _ENTRY_NUMBER.match(id.partition(":")[0])
     if found is None:
-        raise DataError(f"{id!r} is no id of a BFCL entry; nothing was written")
+        raise DataError(f"{id!r} is not an id of a BFCL entry; nothing was written")
     return int(found[1])
 
 
@@ -205,25 +208,6 @@ def score_header(category: str, columns: Columns) -> dict[str, Any]:
         return {}
     counts = {"accuracy": n_correct / n, "correct_count": n_correct, "total_count": n}
     return counts | (format_sensitivity(judged) if category == UNSCORED else {})
-
-
-def _failure_line(task: Task, verdict: Verdict, result: Any) -> dict[str, Any]:
-    label = next(x for x in verdict.labels if x.primary)
-    error = {
-        "error": [json_codec.restore_surrogates(label.evidence)],
-        "error_type": label.suite_cause,
-    }
-    question = [[{"role": m.role, "content": m.text} for m in turn.messages] for turn in task.turns]
-    truth = None if task.data is None else read_task_data(task, BfclTaskData).truth
-    return {
-        "id": task.id,
-        "test_category": task.category,
-        "valid": False,
-        **error,
-        "prompt": {"id": task.id, "question": question},
-        "model_result_raw": result,
-        "possible_answer": truth,
-    }
 
 
 def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from toolmark.core.records import Label, Task, Trajectory
 from toolmark.core.task_data import read_task_data
+from toolmark.scoring.episode import Episode
 from toolmark.studio.vision_tuning.tuning_records import Trial, TrialOutcome
 from toolmark.suites.mfcl_vision import episode_scoring
 from toolmark.suites.mfcl_vision.episode_actions import extract_actions
@@ -39,7 +40,7 @@ def judge_attempt(task: Task, trajectory: Trajectory) -> AttemptOutcome:
     answer_text = case.actions.final_message.answer or trajectory.answer
     if episode_scoring.is_right(case, GRADING_RULE):
         return AttemptOutcome("solved", answer_text, None)
-    labels = episode_scoring.score_episode(task, trajectory)[GRADING_RULE].labels
+    labels = episode_scoring.score_episode(Episode(task, trajectory))[GRADING_RULE].labels
     primary = next((label for label in labels if label.primary), None)
     return AttemptOutcome(_failure_outcome(case), answer_text, primary)
 

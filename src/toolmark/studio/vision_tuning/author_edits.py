@@ -83,5 +83,5 @@ def _parse_row(line: bytes, known: Collection[str]) -> AuthorEdit:
     if edit.request is not None and not edit.request.strip():
         raise DataError("an empty request asks nothing")
     if all(text is None for text in edit.parts.values()) and not edit.answers:
-        raise DataError("nothing to put in: context, request, hint, form or answer")
+        raise DataError("the edit changes nothing; give a context, request, hint, form or answer")
     return edit

@@ -94,7 +94,7 @@ def _crop_picture(task: Task, rng: Random, media: MediaStore) -> EditedTask:
     old = task_picture(task)
     image = picture_file.decode_picture(media.read(old), task.item)
     shapes = list(_CROP_VARIATIONS)
-    seeds.shuffle(rng, shapes)
+    seeds.shuffle_items(rng, shapes)
     reason = ""
     for shape in shapes:
         cut = picture_variants.render_variant(

@@ -104,7 +104,7 @@ class ItemEditor:
     redraw: Callable[[Suite, str, int], Task | None] = lambda suite, item, hops: None
     _uneditable: set[tuple[str, int]] = field(default_factory=set)
 
-    def edit(self) -> int:
+    def edit_items(self) -> int:
         """Edit solved items and items that a person marked unclear; return the number of edits."""
         n = 0
         for item in self.tuning.items.values():
@@ -387,7 +387,7 @@ async def run_tuning(
                     tuning, writer, suite, factory, panel, progress, report_progress, breakers
                 )
                 await turn.ask_panel(n_concurrent)
-                if not editor.edit():
+                if not editor.edit_items():
                     break
         finally:
             pulse_task.cancel()

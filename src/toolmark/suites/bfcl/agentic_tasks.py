@@ -255,7 +255,11 @@ class AgenticEnvironments(EnvironmentFactory):
             )
             return
         state = states[task.needs[-1]] if task.needs else None
-        yield MemoryEnvironment(task.tools, self._open_store(task.category, state))
+        yield MemoryEnvironment(
+            task.tools,
+            self._open_store(task.category, state),
+            class_name=f"MemoryAPI_{task.category.removeprefix('memory_')}",
+        )
 
     def _open_store(self, category: str, state: Any) -> MemoryStore:
         match category:
@@ -292,11 +296,11 @@ async def open_environments(
     if available.isdisjoint(WEB_CATEGORIES):
         yield AgenticEnvironments(None, encoder, unavailable)
         return
-    async with search_engines.open_engine(settings.search, _connect) as engine:
+    async with search_engines.open_engine(settings.search, _open_transport) as engine:
         yield AgenticEnvironments(engine, encoder, unavailable)
 
 
-def _connect(headers: Mapping[str, str]) -> search_engines.ClosableTransport:
+def _open_transport(headers: Mapping[str, str]) -> search_engines.ClosableTransport:
     from toolmark.models.http_client import HttpClient
 
     return HttpClient(headers, timeout_s=60.0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from toolmark.core.records import Label, Task, Trajectory, Verdict
+from toolmark.core.records import Label, Trajectory, Verdict
 from toolmark.official_bfcl import bfcl_scoring
+from toolmark.scoring.episode import Episode
 
 INFERENCE_ERROR = "Error during inference"
 
@@ -21,8 +22,9 @@ def is_error_row(trajectory: Trajectory) -> bool:
     return len(steps) == 1 and steps[0].fault.startswith(INFERENCE_ERROR)
 
 
-def score_episode(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
+def score_episode(episode: Episode) -> Mapping[str, Verdict]:
     """Judge one episode. Only the official rule takes an error's text as the model's."""
+    task, trajectory = episode.task, episode.trajectory
     if not is_error_row(trajectory):
         return bfcl_scoring.score_episode(task, trajectory)
     for prefix, family in (("multi_turn_", "multi_turn"), (NESTED_PREFIXES, "agentic")):
@@ -35,3 +37,8 @@ def score_episode(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
             )
             return {"official": Verdict(outcome="incorrect", value=0.0, labels=(label,))}
     return {"official": bfcl_scoring.score_episode(task, trajectory)["official"]}
+
+
+def score_fairly(episode: Episode) -> Mapping[str, Verdict]:
+    """Judge one episode by the fair rule alone."""
+    return {name: each for name, each in score_episode(episode).items() if name == "fair"}

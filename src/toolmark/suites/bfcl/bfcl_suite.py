@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import TaskSequence
 from toolmark.environments import search_engines
-from toolmark.environments.no_op_environment import open_no_op_factory
+from toolmark.environments.class_environments import ClassEnvironmentOpener
+from toolmark.environments.no_op_environment import NoOpEnvironment
 from toolmark.formats.native_format import NATIVE_FORMAT
-from toolmark.formats.prompt_format import PromptWording, default_wording
 from toolmark.generation.joined_tasks import JoinedTasks
 from toolmark.official_bfcl import multi_turn_tasks, official_data, prompt_formats
 from toolmark.official_bfcl.bfcl_controls import make_faulty, make_oracle
 from toolmark.official_bfcl.bfcl_scoring import GRADING_RULES
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
+    AskedModel,
+    Defaults,
     EnvironmentOpener,
     EnvironmentSource,
     Presentation,
@@ -25,6 +32,7 @@ from toolmark.runs.suite import (
     SetExport,
     Suite,
 )
+from toolmark.runs.task_selection import TaskFile
 from toolmark.suites.bfcl import (
     agentic_tasks,
     bfcl_scorer,
@@ -32,6 +40,7 @@ from toolmark.suites.bfcl import (
     category_environments,
     leaderboard,
 )
+from toolmark.suites.bfcl.asking import Asking
 from toolmark.suites.bfcl.parameters import BfclParameters
 
 SCORER = Scorer(
@@ -50,7 +59,7 @@ EXPORT = SetExport(
         f"PyPI's package bfcl-eval {official_data.PACKAGE.version}, Apache-2.0.",
     ),
     limits=("BFCL is public: a model may have seen its questions and answers.", "English mostly."),
-    asking_parameters=("wording", "search", "encoder"),
+    asking_parameters=("wording", "search", "encoder", "ask_as", "loop"),
 )
 CATEGORIES = (
     *official_data.CATEGORIES,
@@ -68,10 +77,68 @@ GROUPS = {
 
 
 def load(parameters: BfclParameters) -> Suite:
-    """Return the suite. Raises UsageError for an unknown category or format."""
+    """Return the suite. Raises UsageError for an unknown category, format or official entry."""
     chosen = select_categories(parameters.category)
-    format_names = prompt_formats.select_format_names(parameters.formats)
+    asking = Asking.of_parameters(parameters)
     root = official_data.fetch_wheel()
+    tasks, hashes = _read_tasks(root, parameters, chosen)
+    return Suite(
+        name="bfcl",
+        tasks=tasks,
+        environment=_environment_source(chosen, parameters),
+        scorer=scorer_of_run(msgspec.structs.asdict(parameters)),
+        tool_formats=asking.tool_formats(asking.settings_on("")),
+        parameters=suite_parameters.recorded_values(parameters, category=chosen),
+        controls={"oracle": make_oracle, "faulty": make_faulty},
+        defaults=Defaults(
+            unsampled_categories=(prompt_formats.CATEGORY,),
+            adapt_to_model=partial(_adapt_to_model, parameters, asking),
+        ),
+        provenance=Provenance(seed=parameters.seed, hashes=hashes, export=EXPORT),
+    )
+
+
+def scorer_of_run(parameters: Mapping[str, Any]) -> Scorer:
+    """Return the scorer of a run with these parameters: no official rule judges a lenient loop."""
+    if parameters.get("loop", "official") == "official":
+        return SCORER
+    return replace(SCORER, rules=("fair",), score=bfcl_scorer.score_fairly)
+
+
+def _adapt_to_model(
+    parameters: BfclParameters, asking: Asking, suite: Suite, asked: AskedModel
+) -> Suite:
+    """Return the suite as the handler of an official entry, or of the wire, asks this model.
+
+    Officially no model with structured calls is asked the prompt formats, so `all` is without them.
+    """
+    settings = asking.settings_on(asked.wire)
+    suite = replace(
+        suite,
+        tool_formats=asking.tool_formats(settings),
+        defaults=replace(suite.defaults, sampling=asking.sampling(settings, asked)),
+    )
+    chosen = suite.parameters["category"]
+    if asked.tool_format != NATIVE_FORMAT.name or prompt_formats.CATEGORY not in chosen:
+        return suite
+    if prompt_formats.CATEGORY in parameters.category or isinstance(suite.tasks, TaskFile):
+        return suite
+    chosen = tuple(name for name in chosen if name != prompt_formats.CATEGORY)
+    tasks, hashes = _read_tasks(official_data.fetch_wheel(), parameters, chosen)
+    return replace(
+        suite,
+        tasks=tasks,
+        environment=_environment_source(chosen, parameters),
+        parameters={**suite.parameters, "category": chosen},
+        provenance=replace(suite.provenance, hashes=hashes),
+    )
+
+
+def _read_tasks(
+    root: Path, parameters: BfclParameters, chosen: tuple[str, ...]
+) -> tuple[JoinedTasks, dict[str, str]]:
+    """Return the tasks of the categories, and the hashes of what they come from."""
+    format_names = prompt_formats.select_format_names(parameters.formats)
     single_turn_categories = tuple(name for name in chosen if name in official_data.CATEGORIES)
     parts: list[tuple[TaskSequence, dict[str, str]]] = [
         official_data.read_tasks(root, single_turn_categories)
@@ -87,26 +154,11 @@ def load(parameters: BfclParameters) -> Suite:
     hashes = {file: sha256 for _, read in parts for file, sha256 in read.items()}
     if not set(agentic_tasks.GROUPS["web_search"]).isdisjoint(agentic_categories):
         hashes |= search_engines.source_hashes(parameters.search)
-    return Suite(
-        name="bfcl",
-        tasks=JoinedTasks(tuple(found for found, _ in parts)),
-        environment=_environment_source(chosen, agentic_categories, parameters),
-        scorer=SCORER,
-        tool_formats={
-            "native": NATIVE_FORMAT,
-            **prompt_formats.make_tool_formats(
-                format_names, _prompt_wording(root, parameters.wording)
-            ),
-        },
-        parameters=suite_parameters.recorded_values(parameters, category=chosen),
-        controls={"oracle": make_oracle, "faulty": make_faulty},
-        provenance=Provenance(seed=parameters.seed, hashes=hashes, export=EXPORT),
-    )
+    return JoinedTasks(tuple(found for found, _ in parts)), hashes
 
 
-def _environment_source(
-    chosen: tuple[str, ...], agentic_categories: tuple[str, ...], parameters: BfclParameters
-) -> EnvironmentSource:
+def _environment_source(chosen: tuple[str, ...], parameters: BfclParameters) -> EnvironmentSource:
+    agentic_categories = tuple(name for name in chosen if name in agentic_tasks.CATEGORIES)
     settings = agentic_tasks.AgenticSettings(
         frozenset(agentic_categories),
         agentic_categories == chosen,
@@ -140,9 +192,5 @@ def _environment_opener(category: str) -> EnvironmentOpener:
     return (
         multi_turn_tasks.open_environments
         if category in multi_turn_tasks.CATEGORIES
-        else open_no_op_factory
+        else ClassEnvironmentOpener(NoOpEnvironment)
     )
-
-
-def _prompt_wording(root: Path, requested: str) -> PromptWording:
-    return official_data.read_prompt_wording(root) if requested == "official" else default_wording()

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolmark.core import json_codec
-from toolmark.core.records import Cell, Chart, Table, Task, Trajectory
+from toolmark.core.records import Cell, Chart, Table
 from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import agentic_scoring, official_data, reply_decoding
 from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.official_bfcl.official_data import CATEGORIES
+from toolmark.scoring.episode import Episode
 from toolmark.statistics.failure_mode_tables import failed_answers
 from toolmark.statistics.score_columns import Columns, ordered_levels
 from toolmark.suites.bfcl import (
@@ -86,8 +87,9 @@ def _error_table(rule: str, columns: Columns) -> list[Table]:
     return [Table(title=title, head=("cause", "error type", *present, "all"), rows=tuple(rows))]
 
 
-def episode_tables(task: Task, trajectory: Trajectory) -> list[Table]:
+def episode_tables(episode: Episode) -> list[Table]:
     """Return the calls made next to what the truth accepts, parameter by parameter."""
+    task, trajectory = episode.task, episode.trajectory
     if task.category.startswith("multi_turn_"):
         return multi_turn_tables.episode_tables(task, trajectory)
     if task.category in agentic_scoring.CATEGORIES:

@@ -17,10 +17,10 @@ class BfclParameters(SuiteParameters, frozen=True, kw_only=True):
     category: Annotated[
         tuple[str, ...],
         Meta(
-            description="Categories or groups of them: all, all_scoring (without "
-            "format_sensitivity), single_turn, live, non_live, python, non_python, multi_turn, "
-            "memory, web_search, agentic, format_sensitivity. What cannot be played here is not "
-            "run."
+            description="Categories or groups of them: all (for a model that makes structured "
+            "calls, what is scored), all_scoring (without format_sensitivity), single_turn, live, "
+            "non_live, python, non_python, multi_turn, memory, web_search, agentic, "
+            "format_sensitivity. What cannot be played here is not run."
         ),
     ] = ("all",)
     formats: Annotated[
@@ -52,6 +52,22 @@ class BfclParameters(SuiteParameters, frozen=True, kw_only=True):
             "a hub's name."
         ),
     ] = DEFAULT_ENCODER
+    ask_as: Annotated[
+        str,
+        Meta(
+            description="Ask and read as the handler of this entry of the official list does, such "
+            "as gpt-4.1-2025-04-14-FC; --as NAME is short for it. Without one, as the handler that "
+            "the official harness has for the wire."
+        ),
+    ] = ""
+    loop: Annotated[
+        Literal["official", "lenient"],
+        Meta(
+            description="What a reply does in which a structured call cannot be read: official "
+            "ends the turn and executes nothing of it; lenient executes the other calls and tells "
+            "the model. No official rule judges the lenient loop."
+        ),
+    ] = "official"
     seed: Annotated[
         int, Meta(description="Recorded with the run; published entries do not depend on it.")
     ] = 0

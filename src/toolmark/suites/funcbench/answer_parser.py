@@ -11,7 +11,7 @@ _GROUP = rf"{_COMMA}[0-9]{{3}}(?![0-9])"
 _UNSIGNED = rf"(?:[0-9]{{1,3}}+(?:{_GROUP})+|[0-9]++)(?:\.[0-9]++)?(?:e[-+]?[0-9]++)?"
 # no part of a version, a word or "3-digit"
 _NUMBER = rf"[-+−]?{_UNSIGNED}(?!\w|\.[0-9]|-[a-z]|{_GROUP})"
-# a count of something is no value
+# a count of something is not a value
 _COUNT = (
     r"[ \t]{1,4}(?:(?:function|tool|core|more|other|different|given|parallel|nested)\s+)?"
     r"(?:calls?|functions?|steps?|rounds?|inputs?|parameters?|arguments?|times|tries|attempts?)\b(?!:)"

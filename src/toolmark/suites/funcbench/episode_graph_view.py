@@ -10,9 +10,10 @@ from typing import TypeAlias
 
 from toolmark.core import svg
 from toolmark.core.json_codec import escape_surrogates
-from toolmark.core.records import Drawing, Result, Table, Task, Trajectory
+from toolmark.core.records import Drawing, Result, Table, Trajectory
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.environments.function_graph import GraphIndex, Node, read_graph
+from toolmark.scoring.episode import Episode
 from toolmark.suites.funcbench.funcbench_scoring import JudgedCall, class_label, classify_calls
 from toolmark.suites.funcbench.graph_layout import GraphLayout, GridCell, lay_out_graph
 
@@ -49,8 +50,9 @@ _LEGEND = (
 )
 
 
-def make_views(task: Task, trajectory: Trajectory) -> Sequence[Table | Drawing]:
+def make_views(episode: Episode) -> Sequence[Table | Drawing]:
     """Return the drawn graph and the list of the calls."""
+    task, trajectory = episode.task, episode.trajectory
     truth = GraphIndex(read_graph(task))
     calls = list(classify_calls(truth, trajectory))
     return _graph_drawing(truth, calls), _call_table(calls, trajectory)
@@ -62,8 +64,8 @@ def _call_table(calls: list[JudgedCall], trajectory: Trajectory) -> Table:
         (
             judged.number,
             judged.step,
-            _shorten(judged.call.name, 40),
-            _shorten(judged.call.arguments, 200),
+            _label_text(judged.call.name, 40),
+            _label_text(judged.call.arguments, 200),
             _result_text(result),
             class_label(judged) or f"correct, {judged.node.kind if judged.node else ''}",
             judged.reason,
@@ -78,7 +80,7 @@ def _call_table(calls: list[JudgedCall], trajectory: Trajectory) -> Table:
 
 
 def _result_text(result: Result) -> str:
-    return _shorten(result.text.partition("\n")[0], 80)
+    return _label_text(result.text.partition("\n")[0], 80)
 
 
 def _graph_drawing(truth: GraphIndex, calls: list[JudgedCall]) -> Drawing:
@@ -204,7 +206,7 @@ def _draw_box(
         "g",
         svg.element("title", f"{node.function}: {node.output.name} = {node.output.value}"),
         svg.element("rect", x=x, y=y, class_=" ".join(filter(None, classes)) or None),
-        svg.element("text", _shorten(node.function, 12), x=x + BOX_WIDTH / 2, y=y + 15),
+        svg.element("text", _label_text(node.function, 12), x=x + BOX_WIDTH / 2, y=y + 15),
         *(_draw_chips(calls, x, y + 22) if calls else [_draw_value_name(node, is_target, x, y)]),
         class_="q" if is_faded else None,
     )
@@ -212,7 +214,7 @@ def _draw_box(
 
 def _draw_value_name(node: Node, is_target: bool, x: float, y: float) -> svg.Markup:
     """Write, under a function that was never called, the name of its output."""
-    text = "target" if is_target else _shorten(node.output.name, 11)
+    text = "target" if is_target else _label_text(node.output.name, 11)
     return svg.element("text", text, x=x + BOX_WIDTH / 2, y=y + 32, class_="v")
 
 
@@ -253,11 +255,11 @@ def _chip_width(text: str) -> float:
 
 
 def _draw_unknown_calls(unknown_calls: list[JudgedCall], y: float) -> svg.Markup:
-    listed = ", ".join(f"×{c.number} {_shorten(c.call.name, 24)}" for c in unknown_calls[:4])
+    listed = ", ".join(f"×{c.number} {_label_text(c.call.name, 24)}" for c in unknown_calls[:4])
     more = f" and {len(unknown_calls) - 4} more" if len(unknown_calls) > 4 else ""
     text = f"No such function: {listed}{more}"
     return svg.element("text", text, x=MARGIN, y=y + 6, class_="k")
 
 
-def _shorten(text: str, most: int) -> str:
+def _label_text(text: str, most: int) -> str:
     return escape_surrogates(shorten_text(text, most))

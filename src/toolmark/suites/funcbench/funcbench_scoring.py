@@ -20,6 +20,7 @@ from toolmark.environments.function_graph import (
     parse_arguments,
     read_graph,
 )
+from toolmark.scoring.episode import Episode
 from toolmark.suites.funcbench import answer_parser, workflow_alignment
 
 GRADING_RULES = ("official",)
@@ -63,8 +64,9 @@ class JudgedCall(Struct, frozen=True, kw_only=True):
     is_repeat: bool = False
 
 
-def score_episode(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
+def score_episode(episode: Episode) -> Mapping[str, Verdict]:
     """Judge one episode."""
+    task, trajectory = episode.task, episode.trajectory
     truth = GraphIndex(read_graph(task))
     calls = list(classify_calls(truth, trajectory))
     target = next(x for x in truth.graph.nodes if x.output.name == truth.graph.target)
@@ -204,7 +206,7 @@ def _primary_label(
     if not stated_value:
         cut = trajectory.ending == "length"
         return _make_primary_label(
-            "no_answer", "cut short" if cut else "no answer", _shorten(trajectory.answer)
+            "no_answer", "cut short" if cut else "no answer", _shown_text(trajectory.answer)
         )
     if derived:
         return _make_primary_label(
@@ -231,7 +233,7 @@ def _secondary_labels(calls: list[JudgedCall], excluded: str) -> Iterator[Label]
 
 def _call_label(bad: JudgedCall, *, primary: bool = False) -> Label:
     cause = _CAUSES[bad.fault_kind or bad.call_class]
-    shown = _shorten(f"{bad.call.name}({bad.call.arguments})")
+    shown = _shown_text(f"{bad.call.name}({bad.call.arguments})")
     evidence = f"step {bad.step}, call {bad.number}: {shown}: {bad.reason}"
     return Label(cause=cause, suite_cause=class_label(bad), evidence=evidence, primary=primary)
 
@@ -244,7 +246,7 @@ def class_label(judged: JudgedCall) -> str:
     return f"{native}: {judged.fault_kind.replace('_', '-')}" if judged.fault_kind else native
 
 
-def _shorten(text: str) -> str:
+def _shown_text(text: str) -> str:
     return escape_surrogates(
         text if len(text) <= _MAX_SHOWN_CHARS else text[:_MAX_SHOWN_CHARS] + "..."
     )

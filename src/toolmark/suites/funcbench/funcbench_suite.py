@@ -17,9 +17,7 @@ from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Sampling, Task
-from toolmark.environments.function_graph import FunctionGraphFactory
-from toolmark.formats.native_format import NATIVE_FORMAT
-from toolmark.formats.prompt_format import PromptFormat
+from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
     Defaults,
@@ -110,12 +108,10 @@ def _make_suite(generated: GeneratedTasks, parameters: dict[str, Any]) -> Suite:
     return Suite(
         name=SUITE_NAME,
         tasks=generated,
-        environment=EnvironmentSource(
-            _open_mcp_environments if generated.transport else _open_local_environments,
-            starts_processes=bool(generated.transport),
-        ),
+        environment=EnvironmentSource(_open_mcp_environments, starts_processes=True)
+        if generated.transport
+        else FunctionGraphEnvironment,
         scorer=SCORER,
-        tool_formats={"native": NATIVE_FORMAT, "prompt": PromptFormat()},
         parameters=parameters,
         controls={
             "oracle": funcbench_controls.make_oracle,
@@ -208,11 +204,6 @@ def _task_variants(
 def _with_workflow_axes(task: Task) -> Task:
     """Return the same task, id included, with axes for how it is run and its workflow kind."""
     return replace(task, axes=task.axes | workflow_alignment.workflow_axes(task))
-
-
-@asynccontextmanager
-async def _open_local_environments(media: MediaStore) -> AsyncIterator[EnvironmentFactory]:
-    yield FunctionGraphFactory()
 
 
 @asynccontextmanager

@@ -229,7 +229,7 @@ def _paper_restate_row(core: int) -> tuple[str | None, ...]:
     return f"{model} (paper), core {core}", "plain → restate", None, *rates, change, None
 
 
-def _rows_by_size(columns: Columns) -> Iterator[tuple[tuple[str, int], Columns]]:
+def _rows_by_variant_and_size(columns: Columns) -> Iterator[tuple[tuple[str, int], Columns]]:
     """Yield the rows of each way of asking and each core size, with both."""
     for label, part in rows_by_variant(columns):
         for core in core_sizes(part):
@@ -249,7 +249,7 @@ def _work_table(columns: Columns) -> Table:
     return group_table(
         "What a trial was made of (means)",
         ("model", "core"),
-        _rows_by_size(columns),
+        _rows_by_variant_and_size(columns),
         {"trials": count_run, **{head: part_mean(part) for head, part in parts.items()}},
     )
 
@@ -261,7 +261,7 @@ def _alignment_tables(columns: Columns) -> Iterator[Table]:
         return
     groups = (
         ((label, core, threads), rows)
-        for (label, core), size in _rows_by_size(played)
+        for (label, core), size in _rows_by_variant_and_size(played)
         for threads in ("single", "multi")
         if (rows := select_rows(size, threads=threads)).run.any()
     )

@@ -92,7 +92,7 @@ def draw_shape(size: GraphSize, rng: Random) -> GraphShape:
     _add_disconnected(parents, size.disconnected, max_inputs, rng)
     for producers in parents:
         # the order in which edges were drawn would reveal the spine
-        seeds.shuffle(rng, producers)
+        seeds.shuffle_items(rng, producers)
     return GraphShape(parents, height)
 
 
@@ -132,7 +132,7 @@ def _add_core_edges(
         pairs.add_edges(k, rng)
         return
     waiting = list(pairs.available_edges())
-    seeds.shuffle(rng, waiting)
+    seeds.shuffle_items(rng, waiting)
     for parent, child in waiting:
         if k == 0:
             return
@@ -160,7 +160,7 @@ class _CandidateEdges:
         self.taken = {parent * n + child for child in range(n) for parent in parents[child]}
 
     def available_edges(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs that are no edge yet."""
+        """Yield the pairs that are not edges yet."""
         for level, above in zip(self.levels, self.n_higher, strict=True):
             for child in level:
                 for parent in self.nodes_by_height[:above]:

@@ -19,7 +19,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-import toolmark
 from toolmark.core import json_codec
 from toolmark.core.environment import (
     DelegatingEnvironment,
@@ -36,7 +35,7 @@ from toolmark.environments.mcp.mcp_environment import McpServersFactory
 from toolmark.environments.mcp.server_config import ServerConfig
 from toolmark.suites.funcbench.task_generation import SUITE_NAME
 
-_PACKAGE = Path(toolmark.__file__).parent
+_PACKAGE = Path(__file__).parents[2]
 _MODULE = "toolmark.suites.funcbench.mcp_task_server"
 _TOOL_PREFIX = f"{SUITE_NAME}/"
 _STDERR_FILE = "stderr"

@@ -29,9 +29,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from toolmark import __version__
 from toolmark.core import json_codec
 from toolmark.core.records import Call, Task
+from toolmark.core.version import TOOLMARK_VERSION
 from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.suites.funcbench.task_generation import SUITE_NAME
 
@@ -50,7 +50,7 @@ class TaskServer:
         self.environments: OrderedDict[tuple[str, str], FunctionGraphEnvironment] = OrderedDict()
         self.server = Server[Any](
             SUITE_NAME,
-            version=__version__,
+            version=TOOLMARK_VERSION,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
         )

@@ -124,7 +124,7 @@ def make_tasks(
     )
     target = nodes[0].output.name
     tools = [_make_tool(node) for node in nodes]
-    seeds.shuffle(seeds.make_rng(seed, item, 0, "order"), tools)
+    seeds.shuffle_items(seeds.make_rng(seed, item, 0, "order"), tools)
     fixed = {
         "core": str(size.core),
         "depth": str(size.depth),
@@ -269,7 +269,7 @@ def _function_kind(size: GraphSize, index: int) -> FunctionKind:
 def _assign_types(rng: Random, names: list[str], total: int) -> list[str]:
     """Return a type for each variable, at random but each type equally often (to within one)."""
     kinds = [names[i % len(names)] for i in range(total)]
-    seeds.shuffle(rng, kinds)
+    seeds.shuffle_items(rng, kinds)
     return kinds
 
 

@@ -24,9 +24,7 @@ from toolmark.environments.mcp.mcp_environment import McpServersFactory, servers
 from toolmark.environments.mcp.server_config import ServerConfig
 from toolmark.environments.recording_factory import RecordingFactory, ReplayMode
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
-from toolmark.formats.native_format import NATIVE_FORMAT
-from toolmark.formats.prompt_format import PromptFormat
-from toolmark.runs.suite import EnvironmentSource
+from toolmark.runs.suite import EnvironmentSource, default_tool_formats
 from toolmark.suites.m3.m3_task_data import M3TaskData
 
 CASSETTE_MODES = ("replay", "record", "auto")
@@ -44,7 +42,7 @@ def agent_tool_formats(name: str) -> dict[str, ToolFormat]:
     """Return the tool formats that the agent of that name supports."""
     if name == "executor":
         return {EXECUTOR_JSON_FORMAT.name: EXECUTOR_JSON_FORMAT}
-    return {"native": NATIVE_FORMAT, "prompt": PromptFormat()}
+    return dict(default_tool_formats())
 
 
 def recording_identity(task: Task) -> Any:

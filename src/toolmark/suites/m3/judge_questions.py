@@ -25,21 +25,23 @@ from toolmark.core.records import (
     Part,
     Reply,
     Request,
-    Result,
     Sampling,
     Task,
     Text,
     Trajectory,
-    Usage,
 )
 from toolmark.core.task_data import read_task_data
 from toolmark.formats.executor_json import strip_thoughts
-from toolmark.runs import judge_panels
+from toolmark.judging import judge_asking
+from toolmark.judging.episode_material import (
+    MAX_RESULT_CHARS,
+    executed_steps,
+    question_text,
+    task_pictures,
+)
+from toolmark.judging.judge_asking import MAX_ATTEMPTS
+from toolmark.runs.judging_plan import JudgeFunction, JudgingPlan
 from toolmark.suites.m3.m3_task_data import M3TaskData
-
-MAX_ATTEMPTS = 5
-# Characters of one result: a very long result must not make an episode impossible to judge.
-MAX_RESULT_CHARS = 20_000
 
 _COMPLETION_PROMPT = """\
 You assess how well an assistant did what a user asked for with the help of tools.
@@ -173,7 +175,20 @@ def form_hash(kind: str, *, shows_pictures: bool) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def make_asker(*, shows_pictures: bool = False) -> judge_panels.JudgeFunction:
+def make_plan() -> JudgingPlan:
+    """Return what judges are asked about episodes of M3."""
+
+    def plan_for(*, shows_pictures: bool, with_pictures: JudgingPlan | None) -> JudgingPlan:
+        forms = {kind: form_hash(kind, shows_pictures=shows_pictures) for kind in JUDGEMENT_KINDS}
+        ask = make_asker(shows_pictures=shows_pictures)
+        return JudgingPlan(forms, ask, with_pictures=with_pictures)
+
+    return plan_for(
+        shows_pictures=False, with_pictures=plan_for(shows_pictures=True, with_pictures=None)
+    )
+
+
+def make_asker(*, shows_pictures: bool = False) -> JudgeFunction:
     """Return the function that asks a judge, who gets the task's pictures with `shows_pictures`."""
     return partial(_ask_judge, shows_pictures=shows_pictures)
 
@@ -192,43 +207,17 @@ async def _ask_judge(
         return Judgement(
             task=task.id, repeat=trajectory.repeat, kind=kind, judge="", failure=no_steps
         )
-    replies: list[Reply] = []
-    value, reason = None, ""
-    while len(replies) < MAX_ATTEMPTS:
-        # A different repeat per attempt: the cache must not return the previous reply.
-        repeat = trajectory.repeat * MAX_ATTEMPTS + len(replies)
-        reply = await model(
-            _kind_request(
-                kind, task, trajectory, reason, shows_pictures=shows_pictures, repeat=repeat
-            )
-        )
-        replies.append(reply)
-        value, reason = _parse_value(reply, JUDGEMENT_KINDS[kind], task)
-        # A second request would be as long.
-        if value is not None or reply.stop == "over_long":
-            break
-    if len(replies) > 1 and value is None:
-        reason = f"{len(replies)} attempts, the last one: {reason}"
-    return Judgement(
-        task=task.id,
+    answer = await judge_asking.ask_until_usable(
+        model,
+        partial(_kind_request, kind, task, trajectory, shows_pictures=shows_pictures),
+        partial(_parse_value, kind=JUDGEMENT_KINDS[kind], task=task),
         repeat=trajectory.repeat,
-        kind=kind,
-        judge="",
-        value=value,
-        text=replies[-1].text,
-        failure=None if value is not None else Failure(stage="judge", kind="judge", message=reason),
-        usage=total_usage(replies),
     )
-
-
-def total_usage(replies: Sequence[Reply]) -> Usage:
-    """Return the tokens of all replies."""
-    fields = Usage.__struct_fields__
-    return Usage(**{name: sum(getattr(r.usage, name) for r in replies) for name in fields})
+    return judge_asking.make_judgement(answer, kind, trajectory)
 
 
 def _kind_request(
-    kind: str, task: Task, trajectory: Trajectory, reason: str, *, shows_pictures: bool, repeat: int
+    kind: str, task: Task, trajectory: Trajectory, reason: str, repeat: int, *, shows_pictures: bool
 ) -> Request:
     judgement = JUDGEMENT_KINDS[kind]
     return make_request(
@@ -316,66 +305,3 @@ def parse_score(reply: Reply, max_score: float) -> tuple[float | None, str]:
     if not 0.0 <= value <= max_score:
         return None, f"{number[0][:40]} does not lie between 0 and {max_score:g}"
     return value / max_score, ""
-
-
-# --- what is shown ----------------------------------------------------------------------
-
-
-def question_text(task: Task) -> str:
-    """Return the user's messages of all turns as one text."""
-    messages = (message for turn in task.turns for message in turn.messages)
-    return json_codec.restore_surrogates(
-        "\n\n".join(each.text for each in messages if each.role == "user")
-    )
-
-
-def task_pictures(task: Task) -> tuple[Image, ...]:
-    """Return the pictures of a task."""
-    messages = (message for turn in task.turns for message in turn.messages)
-    return tuple(part for each in messages for part in each.parts if isinstance(part, Image))
-
-
-def executed_steps(trajectory: Trajectory) -> list[dict[str, Any]]:
-    """Return the executed calls with their results, in the published layout."""
-    found: list[dict[str, Any]] = []
-    for step in trajectory.steps:
-        calls = [
-            {
-                "name": json_codec.restore_surrogates(call.name),
-                "arguments": parse_arguments(call.arguments),
-                "result": result_text(call_result),
-            }
-            for call, call_result in zip(step.calls, step.results, strict=False)
-        ]
-        if calls:
-            found.append({"step": len(found) + 1, "calls": calls})
-    return found
-
-
-def parse_arguments(text: str) -> Any:
-    """Return the JSON value of a call's arguments; text that is not JSON is returned unchanged."""
-    unescaped = json_codec.restore_surrogates(text)
-    try:
-        return json_codec.parse_json(unescaped)
-    except json_codec.InvalidJson:
-        return unescaped
-
-
-def result_text(call_result: Result) -> str:
-    """Return a result as text.
-
-    Errors are marked as in the published files, pictures are replaced by their MIME type, and text
-    over `MAX_RESULT_CHARS` is cut.
-    """
-    content = "\n".join(p.text if isinstance(p, Text) else f"[{p.mime}]" for p in call_result.parts)
-    if not content and call_result.structured is not None:
-        content = json.dumps(json_codec.to_plain_json(call_result.structured), ensure_ascii=False)
-    full_text = ("[Tool error] " if call_result.is_error else "") + json_codec.restore_surrogates(
-        content
-    )
-    n_hidden = len(full_text) - MAX_RESULT_CHARS
-    return (
-        f"{full_text[:MAX_RESULT_CHARS]} [{n_hidden} more characters]"
-        if n_hidden > 0
-        else full_text
-    )

@@ -24,7 +24,8 @@ from toolmark.core.task_data import read_task_data
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import ScoreFunction
 from toolmark.scoring import alignment
-from toolmark.suites.m3 import call_outcomes, judge_panel, published_tasks
+from toolmark.scoring.episode import Episode
+from toolmark.suites.m3 import call_outcomes, judged_parts, published_tasks
 from toolmark.suites.m3.local import answer_checking, workspace_state
 from toolmark.suites.m3.m3_tables import (
     ALIGNMENT_MEASURES,
@@ -72,7 +73,7 @@ class ExecutedCalls(NamedTuple):
 
 
 def score_episode(
-    task: Task, trajectory: Trajectory, similarity: SimilarityFunction | None = None
+    episode: Episode, similarity: SimilarityFunction | None = None
 ) -> dict[str, Verdict]:
     """Score one episode under every grading rule.
 
@@ -80,6 +81,7 @@ def score_episode(
     reference without calls if the task has no final state or answer to check: any episode would
     satisfy it.
     """
+    task, trajectory = episode.task, episode.trajectory
     data = read_task_data(task, M3TaskData)
     if not data.reference_steps and not _has_result_check(data):
         raise DataError(f"task {task.id!r}: {published_tasks.EMPTY_REFERENCE}")
@@ -332,19 +334,18 @@ def prepare_scoring(run: Run) -> ScoreFunction:
     return partial(
         _score_with_judgements,
         partial(_score_with_encoder, rows),
-        judge_panel.judged_parts(run, GRADING_RULES),
+        judged_parts.judged_parts(run, GRADING_RULES),
     )
 
 
 def _score_with_judgements(
     scoring: ScoreFunction,
-    judged_parts: Mapping[tuple[str, int], Mapping[str, judge_panel.JudgedParts]],
-    task: Task,
-    trajectory: Trajectory,
+    parts_by_episode: Mapping[tuple[str, int], Mapping[str, judged_parts.JudgedParts]],
+    episode: Episode,
 ) -> dict[str, Verdict]:
     """Score an episode; add judged parts by grading rule, and the averages that include them."""
-    verdicts = dict(scoring(task, trajectory))
-    judged = judged_parts.get((task.id, trajectory.repeat), {})
+    verdicts = dict(scoring(episode))
+    judged = parts_by_episode.get((episode.task.id, episode.repeat), {})
     for rule, verdict in verdicts.items():
         episode_parts = judged.get(rule, {})
         parts = {**verdict.parts, **episode_parts}
@@ -358,14 +359,14 @@ def _score_with_judgements(
 
 
 def _score_with_encoder(
-    rows: Mapping[str, Mapping[str, NDArray[Any]]], task: Task, trajectory: Trajectory
+    rows: Mapping[str, Mapping[str, NDArray[Any]]], episode: Episode
 ) -> dict[str, Verdict]:
-    found = rows.get(read_task_data(task, M3TaskData).similarity)
+    found = rows.get(read_task_data(episode.task, M3TaskData).similarity)
     if found is None:
-        return score_episode(task, trajectory)
+        return score_episode(episode)
 
     def similarity(one: Sequence[str], other: Sequence[str]) -> NDArray[Any]:
         left, right = (np.stack([found[text] for text in texts]) for texts in (one, other))
         return alignment.cosine_matrix(left, right)
 
-    return score_episode(task, trajectory, similarity)
+    return score_episode(episode, similarity)

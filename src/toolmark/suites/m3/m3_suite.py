@@ -25,7 +25,8 @@ from toolmark.runs.suite import (
 )
 from toolmark.suites.m3 import (
     episode_environments,
-    judge_panel,
+    judge_questions,
+    judged_parts,
     m3_controls,
     m3_paper_results,
     m3_scoring,
@@ -48,9 +49,10 @@ SCORER = Scorer(
     score=m3_scoring.score_episode,
     metrics=m3_tables.list_metrics,
     presentation=Presentation(
-        tables=m3_paper_results.make_tables, evidence=judge_panel.judging_tables, overview="m3"
+        tables=m3_paper_results.make_tables, evidence=judged_parts.judging_tables, overview="m3"
     ),
     prepare=m3_scoring.prepare_scoring,
+    judging=judge_questions.make_plan(),
     score_absent=m3_scoring.score_missing_prediction,
 )
 

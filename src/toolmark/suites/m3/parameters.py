@@ -65,7 +65,7 @@ class M3LocalParameters(SuiteParameters, frozen=True, kw_only=True):
     """Generate tasks on 11 real MCP servers, each with a picture that must be read.
 
     The final state (a workbook's cells, a repository's log) and the answer decide; the alignment
-    with an executed reference trajectory is reported too. `toolmark fetch m3-servers` first.
+    with an executed reference trajectory is reported too. `toolmark fetch mcp-servers` first.
     """
 
     family: Annotated[

@@ -83,7 +83,7 @@ def _all_tools(task: Task) -> Iterator[Tool]:
 
 
 def made_calls(trajectory: Trajectory, turn: int) -> MadeCalls:
-    """Return the calls made in a turn; arguments that are no object count as none."""
+    """Return the calls made in a turn; arguments that are not an object count as none."""
     calls: MadeCalls = []
     for step in trajectory.steps:
         for call in step.calls if step.turn == turn else ():

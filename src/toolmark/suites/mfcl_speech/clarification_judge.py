@@ -15,11 +15,12 @@ from typing import TypeAlias
 
 import msgspec
 
-from toolmark.core.environment import count_user_answers
+from toolmark.core import environment
 from toolmark.core.errors import DataError, EndpointError, SimulatedUserError
 from toolmark.core.model import Model
 from toolmark.core.records import Message, Request, Ruling, Sampling, Step, Task, Text, Usage
 from toolmark.core.task_data import read_task_data
+from toolmark.core.token_counts import sum_usage
 from toolmark.formats.executor_json import strip_thoughts
 from toolmark.suites.mfcl_speech import clarification_rules, user_answers
 from toolmark.suites.mfcl_speech.speech_task_data import SpeechTaskData, Whitelist, turn_whitelist
@@ -105,7 +106,7 @@ class ModelJudge:
                 reply = await self.model(_make_request(question, attempt))
             except EndpointError as error:
                 raise self._name_judge_in(error) from None
-            usage = _add_usage(usage, reply.usage)
+            usage = sum_usage((usage, reply.usage))
             try:
                 answer = parse_judge_answer(reply.text, question.whitelist)
             except DataError as error:
@@ -181,15 +182,6 @@ def _make_ruling(answer: _JudgeAnswer, whitelist: Whitelist, judge: str, usage: 
     )
 
 
-def _add_usage(a: Usage, b: Usage) -> Usage:
-    return Usage(
-        input=a.input + b.input,
-        output=a.output + b.output,
-        reasoning=a.reasoning + b.reasoning,
-        cached=a.cached + b.cached,
-    )
-
-
 def read_whitelist(task: Task, turn: int) -> Whitelist:
     """Return what the user may reveal in a turn of a task."""
     return turn_whitelist(read_task_data(task, SpeechTaskData), turn)
@@ -208,7 +200,7 @@ def _sent_text(task: Task, turn: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedUser:
+class SimulatedUser(environment.SimulatedUser):
     """A user that answers what its judge allows, `max_answers` times per turn.
 
     `whitelist_source` returns the whitelist of a turn. `speak_answer` makes the message of an
@@ -224,7 +216,7 @@ class SimulatedUser:
         self, task: Task, turn: int, steps: Sequence[Step], text: str, /
     ) -> tuple[Ruling, Message | None]:
         """Rule on a text and answer it if that is allowed. Raises EndpointError."""
-        if count_user_answers(steps, turn) >= self.max_answers:
+        if environment.count_user_answers(steps, turn) >= self.max_answers:
             return Ruling(allowed=False, reason="too often"), None
         whitelist = self.whitelist_source(task, turn)
         question = Question(

@@ -86,7 +86,7 @@ class Reworder:
 
     def word_request(self, written: str, facts: Sequence[Fact]) -> WordingResult:
         """Return the model's wording. Raises EndpointError where no reply came."""
-        [reply] = self._ask([_make_request(written, facts)])
+        [reply] = self._send_requests([_make_request(written, facts)])
         if isinstance(reply, EndpointError):
             raise reply
         return check_wording(reply, written, facts)
@@ -98,7 +98,7 @@ class Reworder:
         later requests would fail too.
         """
         requests = [_make_request(written, facts) for written, facts in written_requests]
-        for reply in self._ask(requests):
+        for reply in self._send_requests(requests):
             if isinstance(reply, EndpointError) and not is_single_refusal(reply):
                 raise reply
 
@@ -114,7 +114,7 @@ class Reworder:
             raise UsageError(f"{self.name} words nothing: name a model as rewriter, or rules")
         return model
 
-    def _ask(self, requests: Sequence[Request]) -> list[Reply | EndpointError]:
+    def _send_requests(self, requests: Sequence[Request]) -> list[Reply | EndpointError]:
         """Ask in a separate event loop: one may be running here, and a model belongs to one loop.
 
         An interrupt returns at once; the pending requests are cancelled.

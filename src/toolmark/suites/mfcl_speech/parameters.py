@@ -32,7 +32,7 @@ class SpokenRequestParameters(SuiteParameters, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(
             description="text (as written, for comparison), clean, noisy, mild, medium, harsh, or "
-            "any condition of docs/suites/acoustics.md, such as snr=20, loss@3, talkers."
+            "any condition of docs/reference/acoustics.md, such as snr=20, loss@3, talkers."
         ),
     ] = ("text", "clean", "noisy")
     recognisers: Annotated[
@@ -79,7 +79,7 @@ class SpokenRequestParameters(SuiteParameters, frozen=True, kw_only=True):
         ),
     ] = "user"
     seed: Annotated[
-        int, Meta(description="Of all that is drawn: words, voices, acoustics, errors.")
+        int, Meta(description="Seed of the random choices: words, voices, acoustics, errors.")
     ] = 0
 
 

@@ -138,7 +138,7 @@ class DatasetWriter:
             self._write_record("utterances.jsonl", **key, audio=audio, **details)
             self.tally.count_sound(condition, turn)
             if turn.audio:
-                self._media.link(turn.audio, self._folder / audio)
+                self._media.link_file(turn.audio, self._folder / audio)
         for recogniser, transcript in _transcripts(turn):
             if self._is_new(*key.values(), recogniser):
                 self._write_record(

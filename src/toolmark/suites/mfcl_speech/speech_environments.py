@@ -13,10 +13,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from toolmark.core.environment import (
-    DelegatingEnvironment,
     DelegatingFactory,
-    Environment,
     EnvironmentFactory,
+    EnvironmentWithUser,
     SimulatedUser,
 )
 from toolmark.core.errors import ToolEnvironmentError, UsageError
@@ -24,7 +23,8 @@ from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model
 from toolmark.core.records import Message, Task, Text
 from toolmark.core.task_data import read_task_data
-from toolmark.environments import no_op_environment
+from toolmark.environments.class_environments import ClassEnvironments
+from toolmark.environments.no_op_environment import NoOpEnvironment
 from toolmark.models.model_resolver import resolve_model
 from toolmark.official_bfcl import multi_turn_tasks, truth_replay
 from toolmark.perturb.speech.voice import Voice
@@ -36,14 +36,6 @@ from toolmark.suites.mfcl_speech.speech_task_maker import load_pipeline
 from toolmark.suites.mfcl_speech.user_answers import UserAnswer
 
 _JUDGE_CHOICES = "; name a model for judge= (openai/NAME, http://HOST:PORT/v1#NAME), rules, or off"
-
-
-class EnvironmentWithUser(DelegatingEnvironment):
-    """An environment with a user to talk to, or with nobody."""
-
-    def __init__(self, environment: Environment, user: SimulatedUser | None) -> None:
-        super().__init__(environment)
-        self.user = user
 
 
 class SpeechEnvironments(DelegatingFactory):
@@ -96,7 +88,7 @@ class SpeechEnvironmentOpener:
     async def __call__(self, media: MediaStore) -> AsyncIterator[SpeechEnvironments]:
         """Open them; the run's store gets the sound."""
         async with AsyncExitStack() as stack:
-            single = await stack.enter_async_context(no_op_environment.open_no_op_factory(media))
+            single = ClassEnvironments(NoOpEnvironment)
             user = None if self.judge == "off" else await self._make_user(stack, media)
             yield SpeechEnvironments(single, user, media, self.made_media)
 

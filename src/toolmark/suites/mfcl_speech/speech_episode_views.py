@@ -11,12 +11,13 @@ from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
 from toolmark.core import number_format, svg
-from toolmark.core.records import Audio, Drawing, Table, Task, Trajectory
+from toolmark.core.records import Audio, Drawing, Table, Trajectory
 from toolmark.core.task_data import read_task_data
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.language import normalised_words
 from toolmark.perturb.hearing import transcript_errors
 from toolmark.perturb.speech.voice import Voice
+from toolmark.scoring.episode import Episode
 from toolmark.suites.mfcl_speech.acoustic_views import (
     WIDTH,
     Row,
@@ -61,12 +62,13 @@ class AlignedWord(NamedTuple):
     heard: str
 
 
-def episode_views(task: Task, trajectory: Trajectory) -> list[EpisodeView]:
+def episode_views(episode: Episode) -> list[EpisodeView]:
     """Return the user's recordings, the aligned transcripts, the acoustics, the dialogue.
 
     The dialogue is the clarification dialogue with its rulings. A task without sound has only the
     dialogue.
     """
+    task, trajectory = episode.task, episode.trajectory
     data = read_task_data(task, SpeechTaskData)
     turns = data.turns
     results: list[EpisodeView] = [

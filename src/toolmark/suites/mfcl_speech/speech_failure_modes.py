@@ -14,10 +14,10 @@ makes on the written text, in the same turn, tool and parameter, is `other`: per
 cause. An error that no rule explains is `unexplained`.
 
 A question counts only in a turn that lacks a due call or a value for it: where a parameter or a
-tool is missing, asking is right. A question about a wish or a next step after a call is no misfire.
-A request to repeat everything is FM4, since a user confirms single values only. A reply that
-nothing fits or can be done is FM5, however bad the sound was: a model that did not understand may
-ask.
+tool is missing, asking is right. A question about a wish or a next step after a call is not a
+misfire. A request to repeat everything is FM4, since a user confirms single values only. A reply
+that nothing fits or can be done is FM5, however bad the sound was: a model that did not understand
+may ask.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from toolmark.core import json_codec, number_format
 from toolmark.core.records import Cause, Label, Ruling, Step, Task, Text, Trajectory
 from toolmark.core.task_data import read_task_data
 from toolmark.language import number_words, value_survival, word_likeness
-from toolmark.language.value_words import MONTH_NAMES
+from toolmark.language.value_words import MONTH_NAMES, WEEKDAY_NAMES
 from toolmark.suites.mfcl_speech import call_differences, clarification_phrases, clarification_rules
 from toolmark.suites.mfcl_speech.call_differences import WrongValue
 from toolmark.suites.mfcl_speech.clarification_lexicon import lexicon
@@ -71,8 +71,7 @@ _SENTENCE_END = re.compile(r"[.!?:]\s|\n")
 _LATE_SHARE = 0.6  # of what is said: what ends after this share is said late
 _PLACE_TOLERANCE = 0.1  # by which a place in the text may differ from its place in the sound
 _MAX_SHOWN_CHARS = 160
-_DAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAYS_AND_MONTHS = frozenset((*_DAY_NAMES, *MONTH_NAMES))
+_DAYS_AND_MONTHS = frozenset((*WEEKDAY_NAMES, *MONTH_NAMES))
 
 
 @cache
@@ -267,7 +266,7 @@ def _find_premature(
     for wrong_value in wrong:
         n = len(call_differences.made_calls(trajectory, wrong_value.turn))
         if not n or not (wrong_value.tool_was_called or n < len(truth[wrong_value.turn])):
-            continue  # nothing was executed, or another tool: that is no haste
+            continue  # nothing was executed, or another tool: that is not haste
         turn = heard[wrong_value.turn]
         spoken = turn.uttered or written[wrong_value.turn]
         places = [
@@ -446,7 +445,7 @@ def is_proper_noun(value: Any, written: str) -> bool:
     """Return whether a value is a proper noun: the user's text writes it with capitals.
 
     The first word of a sentence has a capital anyway: there the value's own spelling decides. Days
-    and months are no names, nor are words of two letters.
+    and months are not names, nor are words of two letters.
     """
     if not isinstance(value, str) or (value.islower() and not value.replace(" ", "").isalpha()):
         return False  # ai-news-today is made from words, and no name

@@ -17,13 +17,13 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from toolmark import __version__
 from toolmark.core import files, package_versions, secrets, seeds
 from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.errors import DataError, EndpointError, ToolmarkError, UsageError
 from toolmark.core.files import write_atomically
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Record, Tool
+from toolmark.core.version import TOOLMARK_VERSION
 from toolmark.language.argument_facts import Fact, SpokenText, TextChange
 from toolmark.perturb.hearing import recogniser as recogniser_protocol
 from toolmark.perturb.hearing import recogniser_registry, transcript_errors
@@ -213,7 +213,7 @@ class SpeechPipeline:
         """
         path = self._cache_path(job)
         cached = _read_cached(path)
-        if cached is not None and cached.audio is not None and self.media.contains(cached.audio):
+        if cached is not None and cached.audio is not None and self.media.has_file(cached.audio):
             return cached
         words = self.word_request(job)
         try:
@@ -242,7 +242,7 @@ class SpeechPipeline:
 
         Raises EndpointError if the rewriter gives no reply.
         """
-        rewritten = self._rewrite(job)
+        rewritten = self._rewrite_words(job)
         if not self.recipe.disfluency:
             return rewritten._replace(final=rewritten.rewritten)
         rng = self._make_rng(job, "disfluency")
@@ -252,7 +252,7 @@ class SpeechPipeline:
             )
         )
 
-    def _rewrite(self, job: UtteranceJob) -> UtteranceWords:
+    def _rewrite_words(self, job: UtteranceJob) -> UtteranceWords:
         if not self.recipe.rewrite:
             return UtteranceWords(SpokenText(job.written), SpokenText(job.written))
         rng = self._make_rng(job, "rewrite")
@@ -272,7 +272,7 @@ class SpeechPipeline:
             return UtteranceWords(by_rules, by_rules, refused=refused)
         return UtteranceWords(worded, worded, rewriter=name)
 
-    def speak(self, job: UtteranceJob, text: str) -> tuple[Voice, Clip]:
+    def speak_text(self, job: UtteranceJob, text: str) -> tuple[Voice, Clip]:
         """Return the voice and the unchanged sound: an item has one voice."""
         speaker = self.choose_voice(job)
         return speaker, speech_synthesis.synthesise_clip(
@@ -311,7 +311,7 @@ class SpeechPipeline:
         return msgspec.structs.replace(utterance, uttered=job.written)
 
     def _speak_and_process(self, job: UtteranceJob, words: UtteranceWords) -> Utterance:
-        speaker, clean = self.speak(job, words.final.text)
+        speaker, clean = self.speak_text(job, words.final.text)
         utterance = self._process_sound(job, clean, words.final.text)
         in_words = _utterance_without_sound(words)
         return msgspec.structs.replace(
@@ -344,7 +344,7 @@ class SpeechPipeline:
             gate=gate.reason,
             audio=self.media.add_audio(encode_wav(resampled_clip), "audio/wav"),
             heard={
-                secrets.mask_address(name): self._recognise(job, name, heard, text)
+                secrets.mask_address(name): self._recognize_clip(job, name, heard, text)
                 for name in job.recognisers
             },
         )
@@ -366,7 +366,7 @@ class SpeechPipeline:
             intelligibility.check_intelligibility(clean, heard.clip, heard.timeline),
         )
 
-    def _recognise(
+    def _recognize_clip(
         self, job: UtteranceJob, name: str, sound: acoustic_settings.HeardClip, text: str
     ) -> Recognition:
         values = tuple(str(value) for fact in job.facts for value in fact.values[:1])
@@ -399,7 +399,7 @@ class SpeechPipeline:
         rewriter_identity = self.rewriter.identity if self.rewriter else ""
         recipe = msgspec.structs.replace(self.recipe, noises=digests, rewriter=rewriter_identity)
         recogniser_versions = [_find_recogniser(name).version for name in job.recognisers]
-        made_by = [_CACHE_VERSION, __version__, _library_versions(), recogniser_versions]
+        made_by = [_CACHE_VERSION, TOOLMARK_VERSION, _library_versions(), recogniser_versions]
         key = msgspec.json.encode([*made_by, recipe, self.voices, job])
         name = hashlib.sha256(key).hexdigest()
         return self.speech_folder / "utterances" / name[:2] / f"{name}.json"

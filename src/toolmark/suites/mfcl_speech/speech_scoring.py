@@ -17,6 +17,7 @@ from toolmark.core.records import Label, Task, Trajectory, Verdict
 from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import bfcl_scoring
 from toolmark.runs.suite import ScoreFunction
+from toolmark.scoring.episode import Episode
 from toolmark.suites.mfcl_speech import call_differences, recognition_tables, speech_failure_modes
 from toolmark.suites.mfcl_speech.recognition_tables import ANSWERED_PART, ASKED_PART
 from toolmark.suites.mfcl_speech.speech_items import TEXT, is_multi_turn, original_task
@@ -41,12 +42,13 @@ _NO_ERRORS = TextErrors(frozenset(), frozenset())
 
 
 def score_episode(
-    task: Task, trajectory: Trajectory, text_errors_by_episode: TextErrorsByEpisode | None = None
+    episode: Episode, text_errors_by_episode: TextErrorsByEpisode | None = None
 ) -> dict[str, Verdict]:
     """Judge one episode.
 
     `text_errors_by_episode` has the errors made on the paired written text.
     """
+    task, trajectory = episode.task, episode.trajectory
     verdicts = bfcl_scoring.score_episode(
         original_task(task), without_clarifications(task, trajectory)
     )
@@ -137,7 +139,7 @@ def make_scoring(run: Run) -> ScoreFunction:
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
         if task.axes["condition"] == TEXT:
-            for rule, verdict in score_episode(task, trajectory).items():
+            for rule, verdict in score_episode(Episode(task, trajectory)).items():
                 found = find_text_errors(task, trajectory, verdict)
                 text_errors_by_episode[task.item, trajectory.repeat, rule] = found
     return partial(score_episode, text_errors_by_episode=text_errors_by_episode)

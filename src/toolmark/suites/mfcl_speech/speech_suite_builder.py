@@ -13,8 +13,6 @@ from toolmark.core import lazy_collections, secrets
 from toolmark.core.errors import UsageError
 from toolmark.core.model import Model
 from toolmark.core.records import Task
-from toolmark.formats.native_format import NATIVE_FORMAT
-from toolmark.formats.prompt_format import PromptFormat
 from toolmark.official_bfcl import bfcl_controls
 from toolmark.perturb.speech.engines import engine_registry
 from toolmark.runs import suite_parameters
@@ -30,6 +28,7 @@ from toolmark.suites.mfcl_speech import (
     condition_labels,
     published_speech_figures,
     speech_dataset,
+    speech_episode_views,
     speech_items,
     speech_scoring,
     speech_tables,
@@ -45,7 +44,7 @@ SCORER = Scorer(
     metrics=speech_tables.speech_metrics,
     presentation=Presentation(
         tables=published_speech_figures.tables_with_published,
-        views=speech_tables.episode_view,
+        views=speech_episode_views.episode_views,
         level_names={
             "condition": condition_labels.condition_label,
             "recogniser": lambda ear, _: condition_labels.recogniser_label(ear),
@@ -99,7 +98,6 @@ def build_suite(
         ),
         environment=_environment_source(environments, parameters),
         scorer=SCORER,
-        tool_formats={"native": NATIVE_FORMAT, "prompt": PromptFormat()},
         parameters=suite_parameters.recorded_values(parameters),
         controls={"oracle": make_oracle, "faulty": make_faulty},
         maker=TaskMaker(

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from toolmark.core import number_format
-from toolmark.core.records import Audio, Cell, Chart, Drawing, Table, Task, Trajectory
+from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics.group_tables import count_run
 from toolmark.statistics.metric_formulas import (
     FilteredFormula,
@@ -27,7 +27,6 @@ from toolmark.suites.mfcl_speech import (
     condition_costs,
     condition_labels,
     recognition_tables,
-    speech_episode_views,
 )
 from toolmark.suites.mfcl_speech.category_columns import (
     COLUMN_LABELS,
@@ -121,11 +120,6 @@ def _part_metrics(condition: str, whole_group: Group | None, columns: Columns) -
 
 
 # --- one run ----------------------------------------------------------------------------
-
-
-def episode_view(task: Task, trajectory: Trajectory) -> Sequence[Table | Drawing | Audio]:
-    """Return the views of one episode."""
-    return speech_episode_views.episode_views(task, trajectory)
 
 
 def run_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:

@@ -211,7 +211,7 @@ class TopicMatcher:
     def _drop_accidental_numbers(self, exact: list[Topic], slots: list[list[str]]) -> list[Topic]:
         """Return the topics read back without those whose number belongs to another thing.
 
-        The day of a date is no amount, and `13 seconds` is not the 13 of something else.
+        The day of a date is not an amount, and `13 seconds` is not the 13 of something else.
         """
         numbers = [topic for topic in exact if "number" in topic.kinds]
         others = [topic for topic in exact if topic not in numbers]

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from toolmark.language import number_words, spoken_letters, word_likeness
 from toolmark.suites.mfcl_speech.speech_task_data import WhitelistValue
 
-MIN_SHARED_LETTERS = 0.41  # with fewer letters in common, a dictionary word is no mishearing
+MIN_SHARED_LETTERS = 0.41  # with fewer letters in common, a dictionary word is not a mishearing
 MIN_NUMBER_LIKENESS = 0.8  # likeness from which letters count as a number word
 
 

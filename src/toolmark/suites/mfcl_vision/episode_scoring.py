@@ -15,6 +15,7 @@ from toolmark.core.task_data import read_task_data
 from toolmark.formats.native_format import NativeFormat
 from toolmark.perturb.image import reshaping
 from toolmark.runs.suite import ScoreFunction
+from toolmark.scoring.episode import Episode
 from toolmark.suites.mfcl_vision import failure_modes, final_answer, query_words
 from toolmark.suites.mfcl_vision.episode_actions import EpisodeActions, extract_actions
 from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION, ItemTruth
@@ -63,10 +64,9 @@ class EpisodeCase(NamedTuple):
     actions: EpisodeActions
 
 
-def score_episode(
-    task: Task, trajectory: Trajectory, controls: BaseErrors | None = None
-) -> dict[str, Verdict]:
+def score_episode(episode: Episode, controls: BaseErrors | None = None) -> dict[str, Verdict]:
     """Score one episode; `controls` are the errors on the paired undamaged pictures."""
+    task, trajectory = episode.task, episode.trajectory
     case = EpisodeCase(
         task, trajectory, read_task_data(task, ItemTruth), extract_actions(trajectory)
     )
@@ -233,7 +233,7 @@ def make_scoring(run: Run) -> ScoreFunction:
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
         if task.axes.get("variation") == BASE_VARIATION:
-            for rule, verdict in score_episode(task, trajectory).items():
+            for rule, verdict in score_episode(Episode(task, trajectory)).items():
                 if verdict.labels:
                     key = task.item, trajectory.repeat, rule
                     controls[key] = error_signature(verdict.labels[0])

@@ -11,12 +11,13 @@ from typing import NamedTuple, TypeAlias
 
 from toolmark.core import svg
 from toolmark.core.media import task_pictures
-from toolmark.core.records import Cell, Drawing, Table, Task, Trajectory
+from toolmark.core.records import Cell, Drawing, Table, Task
 from toolmark.core.task_data import read_task_data
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.environments.page_address import page_key
 from toolmark.models.secret_mask import escape_control_chars
 from toolmark.perturb.image.box_geometry import Box
+from toolmark.scoring.episode import Episode
 from toolmark.suites.mfcl_vision import (
     failure_modes,
     item_records,
@@ -77,8 +78,9 @@ class QueryWord(NamedTuple):
     origin: Origin | str
 
 
-def build_views(task: Task, trajectory: Trajectory) -> list[View]:
+def build_views(episode: Episode) -> list[View]:
     """Return the picture with its signs, question and answer, queries, path, opened pages."""
+    task, trajectory = episode.task, episode.trajectory
     truth, actions = read_task_data(task, ItemTruth), extract_actions(trajectory)
     first_views: list[View] = [
         *_picture_drawing(task, truth),

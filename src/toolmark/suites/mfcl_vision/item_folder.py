@@ -222,7 +222,7 @@ def _sign_marks(row: ItemRow) -> tuple[SignMark, ...]:
         left, top, right, bottom = box
         if not left < right or not top < bottom:
             coordinates = f"[{left:g}, {top:g}, {right:g}, {bottom:g}]"
-            raise DataError(f"{coordinates} is no box [left, top, right, bottom]")
+            raise DataError(f"{coordinates} is not a box [left, top, right, bottom]")
     used_boxes = {mark.box for mark in row.marks if mark.role == "clue"}
     free_boxes = [box for box in row.boxes if box not in used_boxes]
     marks = []
@@ -245,5 +245,5 @@ def _image_path(folder: Path, name: str) -> Path:
     pure = PurePosixPath(name)
     path = folder.joinpath(*pure.parts)
     if pure.is_absolute() or ".." in pure.parts or not files.is_inside(folder, path):
-        raise DataError(f"image {name[:_MAX_QUOTED_CHARS]!r} is no file of this folder")
+        raise DataError(f"image {name[:_MAX_QUOTED_CHARS]!r} is not a file of this folder")
     return path

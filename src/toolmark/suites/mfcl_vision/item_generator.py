@@ -66,7 +66,7 @@ class WorldSetup(NamedTuple):
 @lru_cache(maxsize=2)
 def world_setup(seed: int, distractors: int) -> WorldSetup:
     """Return the world of a set and its indexed pages; a process draws them once."""
-    world = FictionalWorld.draw(seed, size=WORLD_SIZE, distractors=distractors)
+    world = FictionalWorld.draw_world(seed, size=WORLD_SIZE, distractors=distractors)
     return WorldSetup(world, PageCorpus(world.pages))
 
 
@@ -143,7 +143,7 @@ def scene_order(seed: int, number: int, parameters: GenerationParameters) -> Seq
     order = [scene for scene in scenes_by_domain()[domain] if scene in parameters.scenes]
     if not order:
         raise DataError(f"item {item_id(number)} ({domain}): none of its scenes is chosen")
-    seeds.shuffle(seeds.make_rng(seed, item_id(number), 0, "vision scenes"), order)
+    seeds.shuffle_items(seeds.make_rng(seed, item_id(number), 0, "vision scenes"), order)
     return tuple(dict.fromkeys(order))
 
 

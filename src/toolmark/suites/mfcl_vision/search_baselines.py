@@ -39,7 +39,7 @@ class BlindSearchAgent(Model):
     """Searches for the words of the question and ignores the picture."""
 
     name = "baseline/blind"
-    hears = False
+    accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return the next call or the answer."""
@@ -53,7 +53,7 @@ class TextSearchAgent(Model):
     """
 
     name = "baseline/ocr-search"
-    hears = False
+    accepts_audio = False
 
     def __init__(self, media: MediaStore) -> None:
         self._media = media

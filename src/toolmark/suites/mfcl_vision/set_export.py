@@ -95,7 +95,7 @@ def _link_image(media: MediaStore, names: FileNames, folder: Path, task: Task) -
     # Some systems do not allow a colon in file names.
     variation = task.axes["variation"].replace(":", "x")
     name = names.file_name(IMAGES_FOLDER, task.item, variation, _SUFFIX_BY_MIME.get(part.mime, ""))
-    media.link(part, folder / name)
+    media.link_file(part, folder / name)
     return name
 
 

@@ -13,8 +13,6 @@ from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
 from toolmark.environments import search_engines, search_environment
 from toolmark.environments.page_corpus import PageCorpus
-from toolmark.formats.native_format import NATIVE_FORMAT
-from toolmark.formats.prompt_format import PromptFormat
 from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.perturb.image import picture_variations
 from toolmark.runs import suite_parameters
@@ -95,7 +93,6 @@ def load(parameters: VisionParameters) -> Suite:
         ),
         environment=_environment_source(origin.pages, parameters),
         scorer=SCORER,
-        tool_formats={"native": NATIVE_FORMAT, "prompt": PromptFormat()},
         parameters=suite_parameters.recorded_values(parameters, **recorded),
         controls={"oracle": oracle_control.make_oracle},
         maker=TaskMaker(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from toolmark.core.environment import EnvironmentFactory
+from toolmark.core.environment import EnvironmentFactory, SimulatedUser
 from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Message, Ruling, Step, Task, Text, Tool
@@ -44,7 +44,7 @@ _PAGES_MISMATCH_HINT = (
 _TIMEOUT_S = 60.0
 
 
-class UnknowingUser:
+class UnknowingUser(SimulatedUser):
     """A simulated user who answers one question per episode, by saying that it does not know."""
 
     async def answer(
@@ -108,7 +108,7 @@ class WebEnvironmentFactory(EnvironmentFactory):
         for hop in read_task_data(task, ItemTruth).hops:
             if (await corpus.fetch(hop.href)).error:
                 raise ToolEnvironmentError(
-                    f"{hop.href} is no page of seed {task.seed} here: {_PAGES_MISMATCH_HINT}"
+                    f"{hop.href} is not a page of seed {task.seed} here: {_PAGES_MISMATCH_HINT}"
                 )
         return corpus
 

@@ -1,1 +1,3 @@
 """MultiNet v1.0: perception, reasoning and action under one set of metrics."""
+
+EXTRA = "multinet"

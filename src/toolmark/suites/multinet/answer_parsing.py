@@ -270,11 +270,11 @@ def parse_arguments(call_record: Call) -> dict[str, Any] | Prediction:
         values = _parse_json(json_codec.restore_surrogates(call_record.arguments))
     except json_codec.InvalidJson as error:
         return Prediction(
-            fault=f"the arguments of {call_record.name[:_MAX_SHOWN_CHARS]} are no JSON: {error}"
+            fault=f"the arguments of {call_record.name[:_MAX_SHOWN_CHARS]} are not JSON: {error}"
         )
     if not isinstance(values, dict):
         return Prediction(
-            fault=f"the arguments of {call_record.name[:_MAX_SHOWN_CHARS]} are no object"
+            fault=f"the arguments of {call_record.name[:_MAX_SHOWN_CHARS]} are not an object"
         )
     return values
 

@@ -22,6 +22,7 @@ from toolmark.core.records import Cause, Label, Reply, StopReason, Task, Traject
 from toolmark.core.task_data import read_task_data
 from toolmark.runs.suite import ScoreFunction
 from toolmark.scoring import action_errors, brier_errors, conversation_matching, text_similarity
+from toolmark.scoring.episode import Episode
 from toolmark.scoring.error_statistics import LARGEST_ERROR
 from toolmark.suites.multinet import answer_parsing, conversation_calls
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES, GradingRule, Prediction
@@ -64,8 +65,9 @@ class Judgement(NamedTuple):
     turn: int = 0
 
 
-def score_episode(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
+def score_episode(episode: Episode) -> dict[str, Verdict]:
     """Score one episode under both grading rules."""
+    task, trajectory = episode.task, episode.trajectory
     truth = read_task_data(task, Truth)
     if isinstance(truth.space, FunctionCalls):
         sides_by_rule = conversation_calls.conversation_sides(truth, trajectory)
@@ -374,12 +376,12 @@ def _comparison_texts(task: Task, trajectory: Trajectory) -> dict[GradingRule, t
 
 
 def _score_with_similarity(
-    similarities: Mapping[JudgementKey, float], task: Task, trajectory: Trajectory
+    similarities: Mapping[JudgementKey, float], episode: Episode
 ) -> dict[str, Verdict]:
     """Add the similarity between the answer and the truth."""
-    verdicts = score_episode(task, trajectory)
+    verdicts = score_episode(episode)
     for rule, verdict in verdicts.items():
-        found = similarities.get((trajectory.task, trajectory.repeat, rule))
+        found = similarities.get((episode.task.id, episode.repeat, rule))
         if found is not None:
             parts = {**verdict.parts, "similarity": found}
             verdicts[rule] = replace(verdict, parts=parts)

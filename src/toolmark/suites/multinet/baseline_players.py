@@ -48,7 +48,7 @@ class BaselineModel(Control):
         try:
             truth = read_task_data(task, Truth)
         except DataError:
-            raise UsageError(f"{self.name} plays MultiNet's suites and nothing else") from None
+            raise UsageError(f"{self.name} plays no suite but MultiNet's") from None
         available = BASELINES_BY_FAMILY[truth.family]
         if self._baseline not in available:
             suggestion = suggest_names(self._baseline, available)

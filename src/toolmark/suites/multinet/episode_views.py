@@ -17,6 +17,7 @@ from toolmark.core.task_data import read_task_data
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.models.secret_mask import escape_control_chars
 from toolmark.scoring.brier_errors import likeliest_class
+from toolmark.scoring.episode import Episode
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES, Prediction
 from toolmark.suites.multinet.answer_scoring import parse_prediction
 from toolmark.suites.multinet.frame_records import (
@@ -46,8 +47,9 @@ _ACTION_POSITIONS = ((0, -1), (0, 1), (1, 0), (-1, 0), (0, 0), (1, 1))
 """The positions of a player's actions in the drawing: north is up, interact is in the corner."""
 
 
-def episode_views(task: Task, trajectory: Trajectory) -> list[View]:
+def episode_views(episode: Episode) -> list[View]:
     """Return the pictures, truth and answer side by side, and a drawing where one is useful."""
+    task, trajectory = episode.task, episode.trajectory
     truth = read_task_data(task, Truth)
     if isinstance(truth.space, FunctionCalls):
         return [*_picture_views(task), *_turn_table(truth, trajectory)]
@@ -244,7 +246,7 @@ def draw_distribution(
     for row, i in enumerate(drawn_options):
         y = 36.0 * row
         share = float(probabilities[i])
-        body.append(svg.element("text", _shorten(names[i], 44), x=16, y=y + 13, class_="k"))
+        body.append(svg.element("text", _label_text(names[i], 44), x=16, y=y + 13, class_="k"))
         body.append(
             svg.element(
                 "rect",
@@ -282,7 +284,7 @@ def draw_vector(
             return left + (right - left) * min(max(part, 0.0), 1.0)
 
         body.append(
-            svg.element("text", _shorten(name, 19), x=left - 10, y=y + 4, text_anchor="end")
+            svg.element("text", _label_text(name, 19), x=left - 10, y=y + 4, text_anchor="end")
         )
         body.append(svg.element("line", x1=left, x2=right, y1=y, y2=y, class_="line"))
         at = x_position(space.mean[row])
@@ -308,5 +310,5 @@ def _draw_answer(value: float, x: float, y: float, low: float, high: float) -> I
     yield svg.element("path", title, d=f"M{x:.1f} {y - 6:.1f}v12l{side} -6z", class_="predicted")
 
 
-def _shorten(text: str, longest: int) -> str:
+def _label_text(text: str, longest: int) -> str:
     return shorten_text(escape_control_chars(" ".join(text.split())), longest)

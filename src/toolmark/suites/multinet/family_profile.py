@@ -148,9 +148,10 @@ def _is_family_synthetic(found: ColumnsByRow, family: str) -> bool:
     )
 
 
-def _mark_row(name: str, each: Mapping[str, Columns]) -> str:
+def _marked_name(name: str, columns_by_family: Mapping[str, Columns]) -> str:
     """Return a row's name, marked if all its cells are synthetic."""
-    return f"{name} {_DAGGER}" if all(map(score_columns.is_synthetic, each.values())) else name
+    is_synthetic = all(map(score_columns.is_synthetic, columns_by_family.values()))
+    return f"{name} {_DAGGER}" if is_synthetic else name
 
 
 def _is_mixed_synthetic(synthetic: bool, family: str, found: ColumnsByRow) -> bool:
@@ -197,7 +198,7 @@ def _profile_table(
         return None if baseline is None else cell(family, baseline.share, baseline.synthetic)
 
     rows: list[tuple[Cell, ...]] = [
-        (_mark_row(name, each), *(model_cell(family, each.get(family)) for family in families))
+        (_marked_name(name, each), *(model_cell(family, each.get(family)) for family in families))
         for name, each in found.items()
     ]
     for name, floor in floors.items():
@@ -271,7 +272,7 @@ def _openx_error_table(found: ColumnsByRow) -> Iterator[Table]:
     for name, columns in openx_columns.items():
         metrics_by_name = {metric.name: metric for metric in report_tables.build_metrics(columns)}
         numbers = (metrics_by_name[error].measure(columns) for error in ("rel_mae", "rel_mse"))
-        rows.append((_mark_row(name, found[name]), *map(number_format.format_estimate, numbers)))
+        rows.append((_marked_name(name, found[name]), *map(number_format.format_estimate, numbers)))
     if rows:
         rows.append(("training mean", "1", "1"))
         yield Table(
@@ -287,7 +288,7 @@ def _profile_chart(
 ) -> Chart:
     series = [
         estimate_series(
-            _mark_row(name, each),
+            _marked_name(name, each),
             [
                 estimate_mean(each[family], "") if family in each else Estimate(name="")
                 for family in families
@@ -318,7 +319,7 @@ def _above_baseline_table(families: Sequence[str], found: ColumnsByRow) -> Table
         )
 
     rows = tuple(
-        (_mark_row(name, each), *(cell(family, each.get(family)) for family in families))
+        (_marked_name(name, each), *(cell(family, each.get(family)) for family in families))
         for name, each in found.items()
     )
     return Table(

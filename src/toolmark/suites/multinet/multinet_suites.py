@@ -14,13 +14,12 @@ from typing import Any
 from toolmark.core import files
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Result, Text, Tool
-from toolmark.environments import no_op_environment
+from toolmark.environments.no_op_environment import NoOpEnvironment
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.official_bfcl import multi_turn_tasks, official_data
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
-    EnvironmentSource,
     Presentation,
     Provenance,
     Scorer,
@@ -62,7 +61,7 @@ SCORER = Scorer(
     presentation=Presentation(
         tables=paper_comparison.run_tables,
         views=episode_views.episode_views,
-        caution=report_tables.synthetic_caution,
+        caution=lambda columns, run: report_tables.synthetic_caution(columns),
         overview="multinet",
         profile="multinet",
     ),
@@ -164,9 +163,7 @@ def _build_suite(
     return Suite(
         name=multinet_families.suite_name(family),
         tasks=VariantTasks(rows, _FORMS_BY_PARAMETER[parameters.form], builder.build_task),
-        environment=EnvironmentSource(
-            partial(no_op_environment.open_no_op_factory, result=_CALL_ACKNOWLEDGEMENT)
-        ),
+        environment=partial(NoOpEnvironment, result=_CALL_ACKNOWLEDGEMENT),
         scorer=SCORER,
         tool_formats={"native": NATIVE_FORMAT},
         parameters=suite_parameters.recorded_values(parameters, **recorded),

@@ -85,7 +85,7 @@ class SplitFolder:
         pure = PurePosixPath(name)
         is_unsafe = not pure.name or pure.is_absolute() or ".." in pure.parts or "\0" in name
         if is_unsafe or not files.is_inside(self.root, path := self.path.joinpath(*pure.parts)):
-            raise DataError(f"{name[:_MAX_SHOWN_CHARS]!r} is no file of this folder")
+            raise DataError(f"{name[:_MAX_SHOWN_CHARS]!r} is not a file of this folder")
         return path
 
 
@@ -160,7 +160,7 @@ def parse_json_lines(data: bytes, row_type: type[T], faults: RowFaults) -> Itera
     decoder = RowDecoder(row_type)
     for number, line in enumerate(data.splitlines(), 1):
         if line.strip():
-            row = decoder.decode(line, f"line {number}", faults)
+            row = decoder.decode_row(line, f"line {number}", faults)
             if row is not None:
                 yield number, row
 
@@ -171,7 +171,7 @@ class RowDecoder(Generic[T]):
     def __init__(self, row_type: type[T]) -> None:
         self._decoder = msgspec.json.Decoder(row_type)
 
-    def decode(self, text: bytes | msgspec.Raw, where: str, faults: RowFaults) -> T | None:
+    def decode_row(self, text: bytes | msgspec.Raw, where: str, faults: RowFaults) -> T | None:
         """Return a row; for a bad row, add the reason to `faults` and return None."""
         try:
             return self._decoder.decode(text)

@@ -42,7 +42,7 @@ from toolmark.suites.multinet.tables.score_columns import FORMS, AnswerKind
 
 SYNTHETIC_CAUTION = (
     "SYNTHETIC: the rows are generated stand-ins of the published data. They show that the path "
-    "works and compare models on these rows; they are no measure on the published data."
+    "works and compare models on these rows; they are not scores on the published data."
 )
 
 

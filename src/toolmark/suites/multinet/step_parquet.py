@@ -282,4 +282,4 @@ def _require_json_object(text: str, label: str) -> None:
     except json_codec.InvalidJson as error:
         raise DataError(f"{label}: {error}") from None
     if not isinstance(found, dict):
-        raise DataError(f"{label} is no JSON object")
+        raise DataError(f"{label} is not a JSON object")

@@ -1,4 +1,4 @@
-"""An answer is found in every usual form; a wrong one, or a list of guesses, is no answer."""
+"""An answer is found in every usual form; a wrong one, or a list of guesses, is not an answer."""
 
 from __future__ import annotations
 

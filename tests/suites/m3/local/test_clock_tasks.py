@@ -32,7 +32,7 @@ def test_times_do_not_depend_on_the_day(template: Template, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_flight_takes_what_the_clocks_say(seed: int) -> None:
-    item = make_item(clock_tasks.flight, seed)
+    item = make_item(clock_tasks.flight_item, seed)
     depart, land = (dict(given) for _, given in item.steps[1])
     start = converted(datetime(2026, 1, 5), depart)
     hour, minute = map(int, land["time"].split(":"))

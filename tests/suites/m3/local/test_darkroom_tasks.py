@@ -49,7 +49,7 @@ def table(item: TaskItem, path: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_box_to_cut_out_is_alone_in_its_colour(seed: int) -> None:
-    item = make_item(darkroom_tasks.cutout, seed)
+    item = make_item(darkroom_tasks.cutout_item, seed)
     boxes = {name: tuple(map(int, row)) for name, row in table(item, "boxes.csv").items()}
     shown = seen(item.picture)
     colours = {}
@@ -65,28 +65,28 @@ def test_the_box_to_cut_out_is_alone_in_its_colour(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_two_boxes_touch(seed: int) -> None:
-    item = make_item(darkroom_tasks.cutout, seed)
+    item = make_item(darkroom_tasks.cutout_item, seed)
     boxes = [tuple(map(int, row)) for row in table(item, "boxes.csv").values()]
     for (x, y, wide, high), (left, top, width, height) in combinations(boxes, 2):
-        beside = x + wide < left or left + width < x
-        assert beside or y + high < top or top + height < y
+        adjacent = x + wide < left or left + width < x
+        assert adjacent or y + high < top or top + height < y
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nobody_can_doubt_which_box_is_the_largest_and_which_the_smallest(seed: int) -> None:
-    for template in (darkroom_tasks.prints, darkroom_tasks.scans):
+    for template in (darkroom_tasks.prints_item, darkroom_tasks.scans_item):
         item = make_item(template, seed)
         by_area = sorted(areas(item).items(), key=lambda pair: pair[1])
         sizes = [n for _, n in by_area]
         assert len(sizes) == 5
         assert sizes[0] * 2 < sizes[1] and sizes[-2] * 1.7 < sizes[-1]
-        if template is darkroom_tasks.prints:
+        if template is darkroom_tasks.prints_item:
             assert item.answer_parts == (by_area[-1][0], by_area[0][0])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_print_follows_the_two_lists(seed: int) -> None:
-    item = make_item(darkroom_tasks.prints, seed)
+    item = make_item(darkroom_tasks.prints_item, seed)
     largest, smallest = item.answer_parts
     assert item.expected_state["print.png"]["size"] == [
         int(n) for n in table(item, "sizes.csv")[largest]
@@ -101,14 +101,15 @@ def test_a_print_follows_the_two_lists(seed: int) -> None:
 
 def test_both_looks_are_asked_for() -> None:
     greys = [
-        "grey" in make_item(darkroom_tasks.prints, s).expected_state["proof.png"] for s in range(20)
+        "grey" in make_item(darkroom_tasks.prints_item, s).expected_state["proof.png"]
+        for s in range(20)
     ]
     assert set(greys) == {True, False}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_card_holds_the_two_paints_and_white_between_them(seed: int) -> None:
-    item = make_item(darkroom_tasks.samples, seed)
+    item = make_item(darkroom_tasks.samples_item, seed)
     left, right, card = (item.expected_state[f"{name}.png"] for name in ("left", "right", "card"))
     drawn = Image.new("RGB", tuple(card["size"]), "white")
     drawn.paste(tuple(map(round, shade(left))), (0, 0, *left["size"]))
@@ -119,8 +120,8 @@ def test_a_card_holds_the_two_paints_and_white_between_them(seed: int) -> None:
 
 
 def test_no_two_slips_have_one_number() -> None:
-    item = make_item(darkroom_tasks.scans, 1)
-    slips = [held for path, held in item.files.items() if path.startswith("scans/")]
+    item = make_item(darkroom_tasks.scans_item, 1)
+    slips = [collected for path, collected in item.files.items() if path.startswith("scans/")]
     assert len(set(slips)) == len(slips) == len(NAMES)
 
 
@@ -158,7 +159,11 @@ def done(item: TaskItem) -> dict[str, Image.Image]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_right_pictures_pass_and_blank_ones_do_not(seed: int, tmp_path: Path) -> None:
-    for template in (darkroom_tasks.cutout, darkroom_tasks.prints, darkroom_tasks.scans):
+    for template in (
+        darkroom_tasks.cutout_item,
+        darkroom_tasks.prints_item,
+        darkroom_tasks.scans_item,
+    ):
         item = make_item(template, seed)
         right = done(item)
         assert saved(tmp_path, item, right) == []
@@ -172,7 +177,7 @@ def test_right_pictures_pass_and_blank_ones_do_not(seed: int, tmp_path: Path) ->
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_card_with_its_sides_changed_does_not_pass(seed: int, tmp_path: Path) -> None:
-    item = make_item(darkroom_tasks.samples, seed)
+    item = make_item(darkroom_tasks.samples_item, seed)
     left, right, card = (item.expected_state[f"{name}.png"] for name in ("left", "right", "card"))
     one, two = (
         Image.new("RGB", tuple(side["size"]), tuple(side["tiles"]["near"][0]))

@@ -18,10 +18,10 @@ from toolmark.suites.m3.local.task_item import TaskItem, Template
 
 
 def before(item: TaskItem) -> list[list[str]]:
-    ((_, held),) = item.files.items()
+    ((_, collected),) = item.files.items()
     return [
         [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
-        for slide in Presentation(io.BytesIO(held)).slides
+        for slide in Presentation(io.BytesIO(collected)).slides
     ]
 
 
@@ -39,14 +39,14 @@ def test_one_slide_changes_or_comes(template: Template, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_change_has_a_sign_and_one_decimal(seed: int) -> None:
-    item = make_item(deck_tasks.growth, seed)
+    item = make_item(deck_tasks.growth_item, seed)
     line = item.expected_state["review.pptx"]["slides"][-1][1].splitlines()[0]
     assert re.fullmatch(r"Change: [+-]\d+\.\d %", line)
     assert item.answer_parts[0] in line
 
 
 def test_only_the_very_picture_at_its_width_is_the_exhibit(tmp_path: Path) -> None:
-    item = make_item(deck_tasks.exhibit, 3)
+    item = make_item(deck_tasks.exhibit_item, 3)
     dot = io.BytesIO()
     Image.new("RGB", (3, 3)).save(dot, "PNG")
 

@@ -21,17 +21,17 @@ from toolmark.environments.mcp.mcp_environment import McpServersFactory
 from toolmark.suites.m3 import m3_controls, published_tasks
 from toolmark.suites.m3.local import m3_local_suite, server_configuration, workspace_state
 from toolmark.suites.m3.local.families import FAMILIES
-from toolmark.suites.m3.local.task_item import TaskItem, Template
+from toolmark.suites.m3.local.task_item import TaskItem, Template, template_name
 
 pytestmark = pytest.mark.servers
 
 CASES = [
-    pytest.param(family, template, id=f"{family}-{template.__name__}")
+    pytest.param(family, template, id=f"{family}-{template_name(template)}")
     for family, templates in FAMILIES.items()
     for template in templates
 ]
 PLAYED = [  # one of each family at once; the others take longer
-    pytest.param(family, template, id=f"{family}-{template.__name__}",
+    pytest.param(family, template, id=f"{family}-{template_name(template)}",
                  marks=[pytest.mark.long] if place else [])
     for family, templates in FAMILIES.items()
     for place, template in enumerate(templates)
@@ -72,10 +72,10 @@ def site(folder: Path) -> McpServersFactory:
 
 
 async def play(
-    task: Task, held: McpServersFactory, without: tuple[int, int] | None = None
+    task: Task, collected: McpServersFactory, without: tuple[int, int] | None = None
 ) -> Played:
     """Follow the reference step by step, but for one call, named by its step and place."""
-    async with held.open_environment(task, {}) as world:
+    async with collected.open_environment(task, {}) as world:
         before = await world.final_state()
         results = [
             await asyncio.gather(
@@ -101,13 +101,13 @@ def test_a_reference_works_twice_from_a_clean_start_and_not_without_one_of_its_c
     task = made(family, template, 1, tmp_path)
 
     async def tried() -> tuple[Played, Played, list[Call]]:
-        async with site(tmp_path) as held:
-            one, two = await asyncio.gather(play(task, held), play(task, held))
-            silent = [place for place, telling in told(task, one.results) if not telling]
+        async with site(tmp_path) as collected:
+            one, two = await asyncio.gather(play(task, collected), play(task, collected))
+            silent = [place for place, telling in reported(task, one.results) if not telling]
             # each costs its servers' start: one of every second template
-            chosen = random.Random(template.__name__)
+            chosen = random.Random(template_name(template))
             places = chosen.sample(silent, min(chosen.randrange(2), len(silent)))
-            parts = [await play(task, held, place) for place in places]
+            parts = [await play(task, collected, place) for place in places]
         idle = zip(places, parts, strict=True)
         steps = m3_controls.reference_calls(task)
         spared = [steps[at][n] for (at, n), part in idle if not differences(task, part.after)]
@@ -138,7 +138,9 @@ def said(result: Result) -> str:
 # --- who needs whom ---------------------------------------------------------------------
 
 
-def told(task: Task, results: Sequence[Sequence[Result]]) -> Iterator[tuple[tuple[int, int], bool]]:
+def reported(
+    task: Task, results: Sequence[Sequence[Result]]
+) -> Iterator[tuple[tuple[int, int], bool]]:
     """Say for each call whether it told what a later step or the answer is made of.
 
     News is what neither the question, nor the call itself, nor a step before it has said.
@@ -161,11 +163,11 @@ def leaves(arguments: str) -> str:
     def walk(value: Any) -> Iterator[str]:
         match value:
             case dict():
-                for held in value.values():
-                    yield from walk(held)
+                for collected in value.values():
+                    yield from walk(collected)
             case list():
-                for held in value:
-                    yield from walk(held)
+                for collected in value:
+                    yield from walk(collected)
             case _:
                 yield str(value)
 
@@ -202,7 +204,7 @@ def half(value: Decimal) -> Decimal:
 @pytest.mark.parametrize(("family", "template"), CASES)
 def test_a_task_takes_several_steps_with_several_tools(family: str, template: Template) -> None:
     for item in items(template):
-        assert item.template == template.__name__
+        assert item.template == template_name(template)
         assert len(item.steps) >= 2
         assert len({name for step in item.steps for name, _ in step}) >= 2
         assert item.expected_state

@@ -34,7 +34,7 @@ def test_the_code_is_read_and_looked_up(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_lent_was_in_and_its_loan_comes_last(seed: int) -> None:
-    item = label_tasks.lend(random.Random(seed))
+    item = label_tasks.lend_item(random.Random(seed))
     rows = item.expected_state["data.db"]["tables"]["loans"]["rows"]
     assert [row[0] for row in rows] == sorted({row[0] for row in rows})
     assert str(rows[-1][0]) == item.answer_parts[1]
@@ -49,7 +49,7 @@ def test_what_is_lent_was_in_and_its_loan_comes_last(seed: int) -> None:
 def test_a_table_of_other_columns_is_not_the_one_asked_for(
     columns: str, right: bool, tmp_path: Path
 ) -> None:
-    item = label_tasks.recall(random.Random(4))
+    item = label_tasks.recall_item(random.Random(4))
     (tmp_path / DATABASE_FILE).write_bytes(item.files[DATABASE_FILE])
     with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as link:
         link.execute(f"CREATE TABLE recalls ({columns})")

@@ -37,7 +37,7 @@ def test_what_lies_half_way_is_not_clear() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_net_and_tax_are_those_of_the_receipt(seed: int) -> None:
-    item = ledger_tasks.claim(random.Random(seed))
+    item = ledger_tasks.claim_item(random.Random(seed))
     (_, sums), (_, write) = item.steps[1][0], item.steps[2][0]
     gross, rate = sums["expression"].removesuffix(")").split("*100/(100+")
     (row,) = write["rows"]
@@ -48,7 +48,7 @@ def test_net_and_tax_are_those_of_the_receipt(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_parts_make_up_the_bill_and_its_tip(seed: int) -> None:
-    item = ledger_tasks.share(random.Random(seed))
+    item = ledger_tasks.share_item(random.Random(seed))
     rows = item.steps[2][0][1]["rows"][1:]
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
     assert max(rows, key=lambda row: row[1])[0] == item.answer_parts[0]

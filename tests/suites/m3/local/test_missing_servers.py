@@ -14,7 +14,7 @@ from toolmark.suites.m3.local import server_configuration
 pytestmark = pytest.mark.servers
 
 FEW = ("-T", "family=clock,stock", "-T", "instances=1", "--seed", "3")
-FETCH = "not installed yet; run `toolmark fetch m3-servers`"
+FETCH = "not installed yet; run `toolmark fetch mcp-servers`"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_without_any_server_nothing_is_begun(toolmark: Command, tmp_path: Path) 
 
 @pytest.mark.usefixtures("bare")
 def test_authoring_reports_it_too(toolmark: Command, tmp_path: Path) -> None:
-    said = toolmark("author", "m3-local", "-m", "http://127.0.0.1:9/v1#p", "--judge",
+    said = toolmark("author", "m3-local", "-m", "http://127.0.0.1:9/v1#p", "--judge-model",
                     "http://127.0.0.1:9/v1#j", *FEW, "-o", tmp_path / "made")  # fmt: skip
     assert said.code == 2
     assert FETCH in said.err
@@ -60,10 +60,10 @@ def test_a_server_that_some_tasks_do_without_costs_the_others_alone(
     assert lost and said.json["n_run"]
     assert all(f"sqlite: {FETCH}" in reason for reason in lost.values())
     assert all("sqlite" in task.data["servers"] for task in map(run.task, lost))
-    told = toolmark("show", run.path).text
-    assert told.count(FETCH) == len(lost)
-    told = toolmark("run", "m3-local", "-m", "control/null", *FEW, "--log-dir", tmp_path).text
-    assert FETCH in told and f": toolmark show {run.path} " in told
+    reported = toolmark("show", run.path).text
+    assert reported.count(FETCH) == len(lost)
+    reported = toolmark("run", "m3-local", "-m", "control/null", *FEW, "--log-dir", tmp_path).text
+    assert FETCH in reported and f": toolmark show {run.path} " in reported
 
 
 def test_the_servers_are_those_that_are_fetched() -> None:

@@ -48,7 +48,7 @@ def test_what_is_looked_for_is_found_in_one_place(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_change_of_a_customer_leaves_the_others_alone(seed: int) -> None:
-    item = note_tasks.change(random.Random(seed))
+    item = note_tasks.change_item(random.Random(seed))
     before, after = graph(item), lines(item)
     pairs = zip(before, after, strict=True)
     ((old, new),) = [pair for pair in pairs if pair[0] != pair[1]]
@@ -59,15 +59,15 @@ def test_a_change_of_a_customer_leaves_the_others_alone(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_where_the_new_number_stands_is_left_open_but_not_what_else_is_there(seed: int) -> None:
-    item = note_tasks.change(random.Random(seed))
+    item = note_tasks.change_item(random.Random(seed))
     wanted = {GRAPH_FILE: item.expected_state[GRAPH_FILE]}
-    told, name = lines(item), item.answer_parts[0]
-    (place,) = (at for at, one in enumerate(told) if one["name"] == name)
-    number, plan, phone = told[place]["observations"]
+    reported, name = lines(item), item.answer_parts[0]
+    (place,) = (at for at, one in enumerate(reported) if one["name"] == name)
+    number, plan, phone = reported[place]["observations"]
 
     def wrong(*observations: str, start: int = 0) -> list[str]:
-        changed = [*told[:place], {**told[place], "observations": [*observations]}]
-        found = [*changed, *told[place + 1 :]]
+        changed = [*reported[:place], {**reported[place], "observations": [*observations]}]
+        found = [*changed, *reported[place + 1 :]]
         return workspace_state.find_differences(
             wanted, {GRAPH_FILE: {"json": [*found[start:], *found[:start]]}}
         )
@@ -82,9 +82,11 @@ def test_where_the_new_number_stands_is_left_open_but_not_what_else_is_there(see
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_letter_has_no_gap_left(seed: int) -> None:
-    item = note_tasks.change(random.Random(seed))
+    item = note_tasks.change_item(random.Random(seed))
     (letter,) = [
-        held["text"]["contains"][0] for held in item.expected_state.values() if "text" in held
+        collected["text"]["contains"][0]
+        for collected in item.expected_state.values()
+        if "text" in collected
     ]
     assert item.answer_parts[0] in letter
     assert "NAME" not in letter and "PHONE" not in letter
@@ -92,7 +94,7 @@ def test_a_letter_has_no_gap_left(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_two_people_have_one_file(seed: int) -> None:
-    item = note_tasks.watch(random.Random(seed))
+    item = note_tasks.watch_item(random.Random(seed))
     assert len([path for path in item.files if path.startswith("people/")]) == 6
 
 

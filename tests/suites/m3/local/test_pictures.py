@@ -72,7 +72,7 @@ def _form(seed: int) -> Drawn:
     return picture, f"Room booking {' '.join(f'{k} {v}' for k, v in fields.items())}"
 
 
-def _shelf(seed: int) -> Drawn:
+def _rack(seed: int) -> Drawn:
     n = 3 + seed % 10
     goods = [(name, f"{price:.2f}") for name, price in zip(GOODS[:n], PRICES[:n], strict=True)]
     return pictures.draw_shelf(random.Random(seed), goods=goods), " ".join(
@@ -122,7 +122,7 @@ def _shapes(seed: int) -> Drawn:
 
 SCENES: dict[str, Callable[[int], Drawn]] = {
     "draw_barcode": _barcode, "draw_board": _board, "draw_chart": _chart, "draw_form": _form,
-    "draw_qr_code": _qr, "draw_receipt": _receipt, "draw_shapes": _shapes, "draw_shelf": _shelf,
+    "draw_qr_code": _qr, "draw_receipt": _receipt, "draw_shapes": _shapes, "draw_shelf": _rack,
     "draw_slide": _slide, "draw_table": _table, "draw_ticket": _ticket,
 }  # fmt: skip
 
@@ -245,7 +245,7 @@ def test_price_labels_are_read_by_tesseract(monkeypatch: pytest.MonkeyPatch) -> 
     )
     for seed in range(3):
         spots.clear()
-        picture, said = _shelf(seed)
+        picture, said = _rack(seed)
         sheet = _opened(picture)
         page = Image.new("RGB", (500, 80 * len(spots)), "white")
         for row, (x, y, half) in enumerate(spots):

@@ -37,7 +37,7 @@ def lines(one: str, other: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_ticket_changes_what_its_file_asks_for_and_no_more(seed: int) -> None:
-    item = repository_tasks.ticket(random.Random(seed))
+    item = repository_tasks.ticket_item(random.Random(seed))
     number = item.expected_state[REPOSITORY_FOLDER]["log"][0]
     said = item.files[f"tickets/{number}.md"].decode()
     asked = re.findall(r"In `(.+)`, `(.+)` is to be (\d+)", said)
@@ -54,14 +54,14 @@ def test_a_text_to_be_replaced_stands_in_its_file_once(seed: int) -> None:
         edits = [given for step in item.steps for name, given in step if name.endswith("edit_file")]
         assert edits
         for given in edits:
-            held = head(item)[given["path"].removeprefix(f"/workspace/{REPOSITORY_FOLDER}/")]
-            assert [held.count(edit["oldText"]) for edit in given["edits"]] == [1]
+            collected = head(item)[given["path"].removeprefix(f"/workspace/{REPOSITORY_FOLDER}/")]
+            assert [collected.count(edit["oldText"]) for edit in given["edits"]] == [1]
 
 
 def test_every_part_of_a_version_is_raised_and_those_after_it_are_zero() -> None:
     kinds = set()
     for seed in range(30):
-        item = repository_tasks.release(random.Random(seed))
+        item = repository_tasks.release_item(random.Random(seed))
         old = [int(n) for n in re.findall(r"\d+", head(item)["VERSION"])]
         new = [int(n) for n in item.answer_parts[0].split(".")]
         kind = next(place for place in range(3) if old[place] != new[place])
@@ -73,14 +73,14 @@ def test_every_part_of_a_version_is_raised_and_those_after_it_are_zero() -> None
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_only_the_request_tells_what_to_fall_back_to(seed: int) -> None:
-    item = repository_tasks.fallback(random.Random(seed))
+    item = repository_tasks.fallback_item(random.Random(seed))
     (path,) = touched(item)
     ((old, new),) = lines(head(item)[path], item.expected_state[REPOSITORY_FOLDER]["files"][path])
-    held = [files[path] for _, files in item.repository if path in files]
-    assert not [text for text in held if new in text.splitlines()]
+    collected = [files[path] for _, files in item.repository if path in files]
+    assert not [text for text in collected if new in text.splitlines()]
     value = new.rpartition(" ")[2]
-    told = [name for name, text in item.files.items() if f"to {value}." in text.decode()]
-    assert told == [f"requests/{item.answer_parts[0]}.txt"]
+    reported = [name for name, text in item.files.items() if f"to {value}." in text.decode()]
+    assert reported == [f"requests/{item.answer_parts[0]}.txt"]
     # the request's commit is the last one of the setting, and not the last one of all
     key = old.partition(" ")[0]
     subjects = [subject for subject, _ in item.repository if f" {key} of the " in subject]
@@ -90,7 +90,7 @@ def test_only_the_request_tells_what_to_fall_back_to(seed: int) -> None:
 
 @pytest.mark.parametrize("first", ["branch", "commit"])
 def test_a_release_that_is_made_on_the_old_branch_does_not_pass(first: str, tmp_path: Path) -> None:
-    item = repository_tasks.release(random.Random(5))
+    item = repository_tasks.release_item(random.Random(5))
     task = m3_local_suite.make_task(item, "repo", 0, 5, "exact", MediaStore(tmp_path / "media"))
     work = tmp_path / "work"
     work.mkdir()

@@ -23,18 +23,18 @@ SEEDS = range(12)
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Keep what a picture is drawn from: all that a reader of it can know."""
-    kept: dict[str, Any] = {}
+    saved: dict[str, Any] = {}
 
     def watched(draw: Callable[..., bytes]) -> Callable[..., bytes]:
-        def drawn(rng: random.Random, **held: Any) -> bytes:
-            kept.update(held)
-            return draw(rng, **held)
+        def drawn(rng: random.Random, **collected: Any) -> bytes:
+            saved.update(collected)
+            return draw(rng, **collected)
 
         return drawn
 
     for name in ("draw_shelf", "draw_table"):
         monkeypatch.setattr(pictures, name, watched(getattr(pictures, name)))
-    return kept
+    return saved
 
 
 def query(item: TaskItem, text: str) -> list[tuple[Any, ...]]:
@@ -59,26 +59,26 @@ def rows(cells: dict[str, Any]) -> Iterator[list[Any]]:
 def test_prices_that_differ_from_the_tags_become_those_of_the_tags(
     seed: int, shown: dict[str, Any]
 ) -> None:
-    item = stock_tasks.prices(random.Random(seed))
-    ((table, held),) = item.expected_state[DATABASE_FILE]["tables"].items()
+    item = stock_tasks.prices_item(random.Random(seed))
+    ((table, collected),) = item.expected_state[DATABASE_FILE]["tables"].items()
     old = query(item, f"SELECT * FROM {table}")
     tags = {name: Decimal(price) for name, price in shown["goods"]}
     differ = sorted(n for n, price, _ in old if n in tags and tags[n] != Decimal(str(price)))
     assert item.answer_parts == (str(len(differ)),) and differ
     new = [[n, float(tags[n]) if n in differ else price, count] for n, price, count in old]
-    assert held["rows"] == new
+    assert collected["rows"] == new
     changed = [[n, price, float(tags[n]), None] for n, price, _ in old if n in differ]
     assert written(item, "changes.xlsx") == {"Changes": [["name", "old", "new", None], *changed]}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_delivery_adds_packs_times_pieces(seed: int, shown: dict[str, Any]) -> None:
-    item = stock_tasks.delivery(random.Random(seed))
+    item = stock_tasks.delivery_item(random.Random(seed))
     packs = {code: int(n) for code, n in shown["rows"]}
     old = query(item, "SELECT * FROM articles")
-    held = item.expected_state[DATABASE_FILE]["tables"]["articles"]["rows"]
+    collected = item.expected_state[DATABASE_FILE]["tables"]["articles"]["rows"]
     came = {code: pack * packs.get(code, 0) for code, _, pack, *_ in old}
-    assert held == [[*row[:3], row[3] + came[row[0]], row[4]] for row in old]
+    assert collected == [[*row[:3], row[3] + came[row[0]], row[4]] for row in old]
     _, *lines, total = written(item, "delivery.xlsx")["Delivery"]
     assert [line[0] for line in lines] == sorted(packs)
     cents = {row[0]: came[row[0]] * Decimal(str(row[4])) for row in old}
@@ -91,7 +91,7 @@ def test_a_delivery_adds_packs_times_pieces(seed: int, shown: dict[str, Any]) ->
 def test_an_order_is_the_least_number_of_packs_that_suffices(
     seed: int, shown: dict[str, Any]
 ) -> None:
-    item = stock_tasks.reorder(random.Random(seed))
+    item = stock_tasks.reorder_item(random.Random(seed))
     counted = {code: int(n) for code, n in shown["rows"]}
     wanted: dict[str, list[list[Any]]] = {}
     for code, supplier, least, pack in query(item, "SELECT * FROM articles ORDER BY code"):

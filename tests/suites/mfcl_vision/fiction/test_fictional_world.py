@@ -34,7 +34,7 @@ SEEDS = (0, 1, 20_260)
 
 @cache
 def world(seed: int = 0, size: int = MIN_ENTITIES, distractors: int = 1) -> FictionalWorld:
-    return FictionalWorld.draw(seed, size=size, distractors=distractors)
+    return FictionalWorld.draw_world(seed, size=size, distractors=distractors)
 
 
 @cache
@@ -61,11 +61,11 @@ def first(index: PageCorpus, query: str, n: int = 3) -> list[str]:
 def test_a_seed_draws_the_same_bytes_in_every_process() -> None:
     code = (
         "import hashlib; from toolmark.suites.mfcl_vision.fiction import FictionalWorld; "
-        f"w = FictionalWorld.draw(5, size={MIN_ENTITIES}, distractors=2); "
+        f"w = FictionalWorld.draw_world(5, size={MIN_ENTITIES}, distractors=2); "
         r"said = ''.join(f'{p.href}\n{p.title}\n{p.html}' for p in w.pages); "
         "print(hashlib.sha256(f'{w.entities}{said}'.encode()).hexdigest())"
     )
-    told = [
+    reported = [
         subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONHASHSEED": number},
@@ -75,7 +75,7 @@ def test_a_seed_draws_the_same_bytes_in_every_process() -> None:
         ).stdout.strip()
         for number in ("1", "2")
     ]
-    assert told == [digest(FictionalWorld.draw(5, size=MIN_ENTITIES, distractors=2))] * 2
+    assert reported == [digest(FictionalWorld.draw_world(5, size=MIN_ENTITIES, distractors=2))] * 2
 
 
 def test_other_seeds_draw_other_names() -> None:
@@ -92,18 +92,18 @@ def test_distractors_change_nothing_but_their_own_pages() -> None:
 @pytest.mark.parametrize("size", [0, MIN_ENTITIES - 1, MAX_ENTITIES + 1])
 def test_a_size_that_no_world_has_is_refused(size: int) -> None:
     with pytest.raises(ValueError, match=f"a world of {size} entities"):
-        FictionalWorld.draw(0, size=size, distractors=0)
+        FictionalWorld.draw_world(0, size=size, distractors=0)
 
 
 def test_fewer_distractors_than_none_are_refused() -> None:
     with pytest.raises(ValueError, match="-1 distractors"):
-        FictionalWorld.draw(0, size=MIN_ENTITIES, distractors=-1)
+        FictionalWorld.draw_world(0, size=MIN_ENTITIES, distractors=-1)
 
 
 @given(st.integers(0, 2**40), st.integers(MIN_ENTITIES, MAX_ENTITIES))
 @settings(max_examples=8, deadline=None)
 def test_every_seed_draws_about_as_many_as_asked(seed: int, size: int) -> None:
-    assert len(FictionalWorld.draw(seed, size=size, distractors=0).entities) == pytest.approx(
+    assert len(FictionalWorld.draw_world(seed, size=size, distractors=0).entities) == pytest.approx(
         size, rel=0.1
     )
 
@@ -138,8 +138,8 @@ def test_emblems_can_be_drawn_and_hold_words_that_no_other_holds(seed: int) -> N
 
 
 def test_emblems_are_made_of_all_that_can_be_drawn() -> None:
-    held = {word for entity in world(size=1_000).entities for word in entity.emblem.split()}
-    assert held == {*emblem.CHARGES, *emblem.SHAPES, *emblem.COLOURS, "a", "an", "on"}
+    collected = {word for entity in world(size=1_000).entities for word in entity.emblem.split()}
+    assert collected == {*emblem.CHARGES, *emblem.SHAPES, *emblem.COLOURS, "a", "an", "on"}
 
 
 def test_choices_are_made_among_hundreds() -> None:

@@ -37,11 +37,11 @@ def framed(data: bytes) -> bytes:
 
 
 def varint(n: int) -> bytes:
-    held = bytearray()
+    collected = bytearray()
     while n >= 0x80:
-        held.append(n & 0x7F | 0x80)
+        collected.append(n & 0x7F | 0x80)
         n >>= 7
-    return bytes((*held, n))
+    return bytes((*collected, n))
 
 
 def chunk(number: int, data: bytes) -> bytes:
@@ -66,9 +66,9 @@ def example(features: Mapping[str, Values]) -> bytes:
 
 
 def png(shade: int) -> bytes:
-    held = io.BytesIO()
-    Image.new("RGB", (4, 3), (shade % 256, 0, 0)).save(held, "PNG")
-    return held.getvalue()
+    collected = io.BytesIO()
+    Image.new("RGB", (4, 3), (shade % 256, 0, 0)).save(collected, "PNG")
+    return collected.getvalue()
 
 
 def tensor(*shape: int, dtype: str = "float32") -> dict[str, Any]:

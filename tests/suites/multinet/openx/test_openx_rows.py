@@ -142,13 +142,13 @@ def test_a_picture_that_lacks_is_its_own_rows_affair(tmp_path: Path) -> None:
 
 
 def test_data_without_a_split_say_that_a_tenth_is_asked(many: Path, tmp_path: Path) -> None:
-    def told(shown: Any) -> bool:
+    def reported(shown: Any) -> bool:
         return any(
             "10\u00a0% of the episodes are asked, items=all or not" in x for x in shown.notes
         )
 
     whole = rlds(tmp_path / "a", {"train": [[drive(0)]], "test": [[drive(1)]]}, STEP)
-    assert told(wheeled(many)) and not told(wheeled(whole))
+    assert reported(wheeled(many)) and not reported(wheeled(whole))
 
 
 def test_a_split_of_the_data_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -299,12 +299,12 @@ def test_a_robot_of_any_shape_is_named_by_its_owner(tmp_path: Path) -> None:
     assert "environment" not in frame.fields and frame.slices == {"morphology": "own"}
     assert any("dataset.json" in note for note in plain.notes)
     said = {"names": ["x", "y", "grip"], "environment": "an arm at a sink"}
-    told = own(tmp_path, 3, said)
-    frame = next(iter(told))
+    reported = own(tmp_path, 3, said)
+    frame = next(iter(reported))
     assert motion(frame).names == ("x", "y", "grip")
     assert frame.fields["environment"] == "an arm at a sink"
-    assert not any("dataset.json" in note for note in told.notes)
-    assert plain.hashes != told.hashes, "a run of other names is another run"
+    assert not any("dataset.json" in note for note in reported.notes)
+    assert plain.hashes != reported.hashes, "a run of other names is another run"
     assert motion(next(iter(own(tmp_path / "one", 1)))).names == ("number 0",)
 
 
@@ -337,8 +337,10 @@ def test_only_what_may_be_the_published_set_gets_its_names(tmp_path: Path) -> No
             frame = next(iter(found))
             assert motion(frame).names == (("x", "y") if known else ("number 0", "number 1"))
             assert ("environment" in frame.fields) == known
-            told = "called as in berkeley_gnm_sac_son" if known else "not the published data set"
-            assert any(told in note for note in found.notes)
+            reported = (
+                "called as in berkeley_gnm_sac_son" if known else "not the published data set"
+            )
+            assert any(reported in note for note in found.notes)
     rlds(tmp_path / "a", {"train": [[drive(k) for k in (0, 1)]]}, STEP, "berkeley_gnm_sac_son")
     assert motion(next(iter(wheeled(tmp_path / "a")))).names == ("x", "y")
     (tmp_path / "mine/dataset.json").write_text('{"names": ["left", "right"]}')
@@ -387,28 +389,28 @@ def test_rows_that_travelled_read_each_episode_once(
 def test_bad_actions_are_reported_all_at_once(tmp_path: Path) -> None:
     bad = {"steps/action": [1.0, math.nan, 2.0, 2.0, -math.inf, math.nan]}
     shards = [[drive(0), {**drive(1), **bad}], [{**drive(2), **bad}]]
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as reported:
         wheeled(rlds(tmp_path, {"train": shards}, STEP))
-    lines = str(told.value).splitlines()
+    lines = str(reported.value).splitlines()
     assert "4 bad rows" in lines[0]
     assert "robots-train.tfrecord-00000-of-00002: byte " in lines[1]
     assert lines[1].endswith("step 0: the action holds nan")
     assert lines[2].endswith("step 2: the action holds -inf, nan")
     assert "00001-of-00002: byte 0: episode train-00001-00000, step 0: " in lines[3]
     rlds(tmp_path, {"train": [[bad | {"steps/language_instruction": [b""] * 3}] * 30]}, STEP)
-    with pytest.raises(DataError, match="60 bad rows") as told:
+    with pytest.raises(DataError, match="60 bad rows") as reported:
         wheeled(tmp_path)
-    assert str(told.value).endswith("and 40 more")
+    assert str(reported.value).endswith("and 40 more")
 
 
 def test_bad_files_are_reported_with_all_others(tmp_path: Path) -> None:
     folder = rlds(tmp_path, {"train": [[drive(k)] for k in range(3)]}, STEP)
     for k, data in ((0, b"torn"), (2, b"x" * 40)):
         (folder / f"robots-train.tfrecord-{k:05}-of-00003").write_bytes(data)
-    with pytest.raises(DataError, match="2 bad rows") as told:
+    with pytest.raises(DataError, match="2 bad rows") as reported:
         wheeled(folder)
-    assert "00000-of-00003: byte 0: the file ends" in str(told.value)
-    assert "00002-of-00003: byte 0: no TFRecord" in str(told.value)
+    assert "00000-of-00003: byte 0: the file ends" in str(reported.value)
+    assert "00002-of-00003: byte 0: no TFRecord" in str(reported.value)
 
 
 @pytest.mark.parametrize(
@@ -420,11 +422,11 @@ def test_bad_files_are_reported_with_all_others(tmp_path: Path) -> None:
         ([0], {"step": 1}, "row 0: step 1 of e0 where 0 is due"),
         ([0, 1, 0], {}, "row 6: the steps of e0 do not lie together"),
         ([0], {"group": "e" * 300}, "more than 200 characters"),
-        ([0], {"extras": '{"members": 3}'}, "members is no list"),
+        ([0], {"extras": '{"members": 3}'}, "members is not a list"),
         ([0], {"extras": '{"members": [["a", 2000000000]]}'}, "do not make an action of 2"),
         ([0], {"extras": '{"members": [["a", 3]]}'}, "do not make an action of 2"),
         ([0], {"extras": '{"members": [["a", -5], ["b", 7]]}'}, "do not make an action of 2"),
-        ([0], {"extras": '{"members": [["a", 1e999], ["b", 7]]}'}, "members is no list"),
+        ([0], {"extras": '{"members": [["a", 1e999], ["b", 7]]}'}, "members is not a list"),
         ([0], {"group": "e\n0"}, "with control characters"),
     ],
 )
@@ -455,7 +457,9 @@ def test_all_files_are_in_the_hash_also_those_of_one_name(tmp_path: Path) -> Non
 @pytest.mark.parametrize("size", ["9" * 4000, "5000", "0", "-1"])
 def test_a_shape_that_is_huge_or_none_is_reported(tmp_path: Path, size: str) -> None:
     step = {"action": {"tensor": {"shape": {"dimensions": [size, size]}, "dtype": "float32"}}}
-    with pytest.raises(DataError, match=r"action is no plain tensor of a fixed shape of at most 4"):
+    with pytest.raises(
+        DataError, match=r"action is not a plain tensor of a fixed shape of at most 4"
+    ):
         wheeled(rlds(tmp_path, {"train": [[drive(0)]]}, step))
 
 
@@ -522,11 +526,11 @@ def test_streamed_statistics_are_those_of_all_together(
 
 
 def _same(found: action_statistics.ActionRange, steps: list[tuple[float, float]]) -> None:
-    held = np.array(steps)
+    collected = np.array(steps)
     assert found.n == len(steps)
-    assert found.low.tolist() == held.min(axis=0).tolist()
-    assert found.high.tolist() == held.max(axis=0).tolist()
+    assert found.low.tolist() == collected.min(axis=0).tolist()
+    assert found.high.tolist() == collected.max(axis=0).tolist()
     for k in range(2):
-        exact = math.fsum(x / len(steps) for x in held[:, k].tolist())
-        size = max(abs(held[:, k]).max(), 1e-300)
+        exact = math.fsum(x / len(steps) for x in collected[:, k].tolist())
+        size = max(abs(collected[:, k]).max(), 1e-300)
         assert abs(found.mean[k] - exact) <= 1e-9 * size

@@ -65,7 +65,7 @@ def test_the_first_picture_and_instruction_in_order_count(tmp_path: Path) -> Non
     inner = members(rgb=image, hand_image=image, image=tensor(4, 3, 3, dtype="uint8"))
     data = one(tmp_path, {"action": tensor(2), "observation": inner, "action_instruct": text,
                           "language_instruction": tensor(dtype="string")})  # fmt: skip
-    assert data.image == "steps/observation/hand_image"  # `image` is no encoded picture
+    assert data.image == "steps/observation/hand_image"  # `image` is not an encoded picture
     assert data.text == "steps/language_instruction"
     nothing = one(tmp_path, {"action": tensor(2)})
     (episode,) = read(nothing)

@@ -75,7 +75,7 @@ def test_an_instruction_of_numbers_is_read_up_to_its_filling() -> None:
         ({"action": {"x": np.array([1])}}, "no member"),
         ({"observation": b"x"}, "no members"),
         ({"observation": {"image": PIXELS[0]}}, "shape"),
-        ({"observation": {"instruction": np.array([300])}}, "no bytes"),
+        ({"observation": {"instruction": np.array([300])}}, "not bytes"),
         ({"language_instruction": b"\xff", "observation": {}}, "not UTF-8"),
     ],
 )

@@ -30,11 +30,11 @@ TYPES = pa.schema(
 
 
 def written(path: Path, changed: dict[str, Any] | None = None, **more: Any) -> Path:
-    held = {**ROWS, **(changed or {})}
-    kinds = [(name, TYPES.field(name).type) for name in held if name in TYPES.names]
-    kept = {name: values for name, values in held.items() if values is not None}
-    schema = pa.schema([kind for kind in kinds if kind[0] in kept])
-    pq.write_table(pa.table(kept, schema), path, **more)
+    collected = {**ROWS, **(changed or {})}
+    kinds = [(name, TYPES.field(name).type) for name in collected if name in TYPES.names]
+    saved = {name: values for name, values in collected.items() if values is not None}
+    schema = pa.schema([kind for kind in kinds if kind[0] in saved])
+    pq.write_table(pa.table(saved, schema), path, **more)
     return path
 
 
@@ -51,7 +51,7 @@ def test_what_is_null_is_empty(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"extras": ["[]", ""]}, "row 0: extras is no JSON object"),
+        ({"extras": ["[]", ""]}, "row 0: extras is not a JSON object"),
         ({"extras": ["{}", "{" * 300]}, "row 1: extras: "),
         ({"id": ["a", None]}, "row 1: id, group, step or is_last is empty"),
         ({"action": [[1.0, None], []]}, "row 0: an empty number"),
@@ -83,12 +83,12 @@ def test_pictures_are_those_of_their_rows_in_any_order(
 ) -> None:
     monkeypatch.setattr(step_parquet, "_MAX_CACHED_BYTES", most)
     n = 50
-    held = {name: values[:1] * n for name, values in ROWS.items()}
-    path = written(tmp_path / "a.parquet", {**held, "image": [b"%d" % k for k in range(n)]},
+    collected = {name: values[:1] * n for name, values in ROWS.items()}
+    path = written(tmp_path / "a.parquet", {**collected, "image": [b"%d" % k for k in range(n)]},
                    row_group_size=7)  # fmt: skip
     for k in (*range(n), *range(n)[::-3]):
         assert step_parquet.read_picture(path, k) == b"%d" % k
-    written(path, {**held, "image": [b"x%d" % k for k in range(n)]}, row_group_size=7)
+    written(path, {**collected, "image": [b"x%d" % k for k in range(n)]}, row_group_size=7)
     assert step_parquet.read_picture(path, 1) == b"x1", "a file that changed is read again"
 
 
@@ -150,14 +150,14 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_text_that_rows_repeat_is_stored_once(tmp_path: Path) -> None:
     """A few kB may stand for gigabytes, were every row to have a copy of its own."""
     n = 3000
-    held = {name: values[:1] * n for name, values in ROWS.items()}
-    held |= {"text": ["go" * 500, None, "stop"] * 1000, "extras": ["{}", '{"a": 1}'] * 1500}
-    found = list(step_parquet.read_rows(written(tmp_path / "a.parquet", held)))
-    assert [row.text for row in found] == [text or "" for text in held["text"]]
-    assert [row.extras for row in found] == held["extras"]
+    collected = {name: values[:1] * n for name, values in ROWS.items()}
+    collected |= {"text": ["go" * 500, None, "stop"] * 1000, "extras": ["{}", '{"a": 1}'] * 1500}
+    found = list(step_parquet.read_rows(written(tmp_path / "a.parquet", collected)))
+    assert [row.text for row in found] == [text or "" for text in collected["text"]]
+    assert [row.extras for row in found] == collected["extras"]
     for name in ("text", "group", "extras"):
-        told = [getattr(row, name) for row in found]
-        assert len({*map(id, told)}) == len({*told}), name
+        reported = [getattr(row, name) for row in found]
+        assert len({*map(id, reported)}) == len({*reported}), name
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,9 @@ def test_a_text_that_rows_repeat_is_stored_once(tmp_path: Path) -> None:
 def test_what_a_file_may_hold_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, why: str
 ) -> None:
-    held = {name: values[:1] * 20 for name, values in ROWS.items()}
-    path = written(tmp_path / "a.parquet", held | {"text": [f"text {k:05}" for k in range(20)]},
+    collected = {name: values[:1] * 20 for name, values in ROWS.items()}
+    texts = {"text": [f"text {k:05}" for k in range(20)]}
+    path = written(tmp_path / "a.parquet", collected | texts,
                    row_group_size=5)  # fmt: skip
     assert len(list(step_parquet.read_rows(path))) == 20
     monkeypatch.setattr(step_parquet, limit, most)
@@ -180,8 +181,8 @@ def test_what_a_file_may_hold_is_bounded(
         list(step_parquet.read_rows(path))
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_how_a_column_is_laid_out_makes_no_difference(tmp_path: Path, kept: bool) -> None:
+@pytest.mark.parametrize("saved", [True, False])
+def test_how_a_column_is_laid_out_makes_no_difference(tmp_path: Path, saved: bool) -> None:
     """Others' tools write categories, views, lists of a fixed size."""
     plain = written(tmp_path / "a.parquet", {"action": [[1.0, 2.0], [3.0, 4.0]]})
     table = pq.read_table(plain)
@@ -194,7 +195,7 @@ def test_how_a_column_is_laid_out_makes_no_difference(tmp_path: Path, kept: bool
     ):
         at = table.column_names.index(name)
         table = table.set_column(at, name, pa.array(table.column(name).to_pylist(), kind))
-    pq.write_table(table, tmp_path / "b.parquet", store_schema=kept)
+    pq.write_table(table, tmp_path / "b.parquet", store_schema=saved)
     other = tmp_path / "b.parquet"
     assert list(step_parquet.read_rows(other)) == list(step_parquet.read_rows(plain))
     assert [step_parquet.read_picture(other, k) for k in range(2)] == [b"x", b""]

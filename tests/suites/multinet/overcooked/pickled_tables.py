@@ -44,8 +44,8 @@ def called(function: bytes, *given: bytes) -> bytes:
     return function + tied(*given) + b"R"
 
 
-def built(held: bytes, state: bytes) -> bytes:
-    return held + state + b"b"
+def built(collected: bytes, state: bytes) -> bytes:
+    return collected + state + b"b"
 
 
 def whole(body: bytes) -> bytes:

@@ -45,16 +45,16 @@ def test_the_text_says_what_is_where() -> None:
 
 
 @pytest.mark.parametrize(
-    ("soup", "told"),
+    ("soup", "reported"),
     [
         ("'onion', 1, 0", "1 of 3 ingredients (onion)"),
         ("'onion', 3, 19", "onion soup, cooking, 19 of 20 steps"),
         ("'tomato', 3, 20", "tomato soup, ready"),
     ],
 )
-def test_a_pot_tells_how_far_it_is(soup: str, told: str) -> None:
+def test_a_pot_tells_how_far_it_is(soup: str, reported: str) -> None:
     now = kitchen_state.parse_state(SAID.replace("'onion', 3, 7", soup), KITCHEN)
-    assert kitchen_state.describe_state(KITCHEN, now).endswith(told)
+    assert kitchen_state.describe_state(KITCHEN, now).endswith(reported)
 
 
 @pytest.mark.parametrize(

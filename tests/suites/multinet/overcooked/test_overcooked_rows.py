@@ -97,7 +97,9 @@ def test_people_are_not_identified(tmp_path: Path) -> None:
         for name, worker in (("a", 77_777.0), ("b", 88_888.0))
     )
     assert set(one) != set(other)
-    assert not any(told in name for name in (*one, *other) for told in ("77777", "88888", "night"))
+    assert not any(
+        reported in name for name in (*one, *other) for reported in ("77777", "88888", "night")
+    )
 
 
 def test_before_the_first_step_nothing_was_done() -> None:
@@ -220,7 +222,7 @@ def test_a_game_is_read_as_it_was_written(tmp_path: Path) -> None:
         ("state", "__import__('os').system('true')", r"row 1: malformed"),
         ("joint_action", "['JUMP', [0, 0]]", r"row 1: no action 'JUMP'"),
         ("layout", "['XX', 'X']", r"row 1: a layout whose rows differ"),
-        ("layout_name", "../etc", r"row 1: layout_name is no name"),
+        ("layout_name", "../etc", r"row 1: layout_name must be 1 to 64 letters"),
         ("score", float("nan"), r"row 1: score is nan"),
         ("workerid_num", float("inf"), r"row 1: workerid_num is inf"),
         ("cur_gameloop", 0.0, r"a step stands there twice"),
@@ -229,9 +231,9 @@ def test_a_game_is_read_as_it_was_written(tmp_path: Path) -> None:
 )
 def test_a_bad_row_is_named(tmp_path: Path, column: str, value: object, why: str) -> None:
     was = pickled_tables.games()[column]
-    with pytest.raises(DataError, match=why) as told:
+    with pytest.raises(DataError, match=why) as reported:
         human_games.read_games(home(tmp_path, **{column: [was[0], value, was[2]]}), "test")
-    assert "clean_test_trials.pickle" in str(told.value)
+    assert "clean_test_trials.pickle" in str(reported.value)
 
 
 def test_all_bad_rows_are_reported_at_once_the_first_by_number(tmp_path: Path) -> None:

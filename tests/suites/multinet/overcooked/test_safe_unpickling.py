@@ -86,11 +86,11 @@ def test_of_damaged_bytes_comes_a_table_or_an_error(
     assert set(found) == {"a", "b"}
 
 
-def _doubled(depth: int, held: Callable[..., bytes] = pickled_tables.listed) -> bytes:
+def _doubled(depth: int, collected: Callable[..., bytes] = pickled_tables.listed) -> bytes:
     """Return a list that would hold 2 to the power of depth texts if it were written out."""
     if depth == 0:
         return pickled_tables.text("ha")
-    return held(_doubled(depth - 1, held) + b"\x94", b"h" + bytes([depth - 1]))
+    return collected(_doubled(depth - 1, collected) + b"\x94", b"h" + bytes([depth - 1]))
 
 
 LAUGHS = _doubled(40)

@@ -26,11 +26,11 @@ def serving(name: str, files: Mapping[str, bytes]) -> Iterator[str]:
         if path.startswith(f"/api/datasets/{name}/tree/{SHA}"):
             below = path.partition(SHA)[2].strip("/")
             folders = {str(place) for file in files for place in PurePosixPath(file).parents}
-            held = [("directory", place, b"") for place in sorted(folders - {".", below})]
-            held += [("file", file, data) for file, data in files.items()]
+            collected = [("directory", place, b"") for place in sorted(folders - {".", below})]
+            collected += [("file", file, data) for file, data in files.items()]
             return json.dumps([
                 {"type": kind, "path": place, "size": len(data), "oid": _oid(data)}
-                for kind, place, data in held if place.startswith(below)
+                for kind, place, data in collected if place.startswith(below)
             ]).encode()  # fmt: skip
         return files.get(path.removeprefix(f"/datasets/{name}/resolve/{SHA}/"))
 

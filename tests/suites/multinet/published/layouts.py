@@ -19,8 +19,8 @@ from toolmark.suites.multinet.published.odinw import n_classes_by_subset
 
 def travelled(rows: LoadedRows) -> LoadedRows:
     """Return rows as another process gets them."""
-    held: LoadedRows = pickle.loads(pickle.dumps(rows))  # noqa: S301
-    return held
+    collected: LoadedRows = pickle.loads(pickle.dumps(rows))  # noqa: S301
+    return collected
 
 
 def lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -29,9 +29,9 @@ def lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-def value(path: Path, held: Any) -> Path:
+def value(path: Path, collected: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(held))
+    path.write_text(json.dumps(collected))
     return path
 
 
@@ -63,7 +63,7 @@ def sqa3d(root: Path, split: str = "public", n: int = 5) -> Path:
          "situation": f"I stand at {k}.", "alternative_situation": ["SECRET words"]}
         for k in range(n)
     ]  # fmt: skip
-    told = [
+    reported = [
         {"question_id": row["question_id"], "scene_id": row["scene_id"], "question_type": "N/A",
          "answer_type": "other", "answers": [{"answer": f"answer {k}", "answer_id": 1},
                                              {"answer": "second", "answer_id": 2}]}
@@ -71,7 +71,7 @@ def sqa3d(root: Path, split: str = "public", n: int = 5) -> Path:
     ]  # fmt: skip
     home = root / "sqa3d" / split
     value(home / "v1_balanced_questions_test_scannetv2.json", {"questions": asked})
-    value(home / "v1_balanced_sqa_annotations_test_scannetv2.json", {"annotations": told})
+    value(home / "v1_balanced_sqa_annotations_test_scannetv2.json", {"annotations": reported})
     picture(home / "scans" / "scene0000_00" / "scene0000_00_vh_clean_2_top_down.png", 100)
     picture(home / "scans" / "scene0001_00_above.png", 200)
     return home
@@ -109,9 +109,9 @@ def bfcl(n: int = 6) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
          "path": [f"Leak{k}.leaked", "GorillaFileSystem.cd", "GorillaFileSystem.ls"]}
         for k in range(n)
     ]  # fmt: skip
-    told = [{"id": row["id"], "ground_truth": [[f"cd(folder='{k}')"], ["ls(a=True)", "pwd()"]]}
+    reported = [{"id": row["id"], "ground_truth": [[f"cd(folder='{k}')"], ["ls(a=True)", "pwd()"]]}
             for k, row in enumerate(asked)]  # fmt: skip
-    return asked, told
+    return asked, reported
 
 
 def fill(root: Path) -> None:

@@ -56,9 +56,9 @@ def served(monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, Any]]) -> Itera
         "huggingface_hub": {"HfApi": type("HfApi", (), {"dataset_info": info})},
         "huggingface_hub.errors": {"HfHubHTTPError": HubError},
     }
-    for name, held in modules.items():
+    for name, collected in modules.items():
         module = ModuleType(name)
-        module.__dict__.update(held)
+        module.__dict__.update(collected)
         monkeypatch.setitem(sys.modules, name, module)
     yield asked
 
@@ -74,8 +74,8 @@ def test_piqa_is_stored_in_the_published_layout(
     ]  # asked once in all
     test, train = (list(piqa.rows(home, split=split, seed=0)) for split in ("test", "train"))
     assert len(test) == 20 and len(train) == 80
-    kept = {frame.fields["goal"]: frame.truth for frame in test}
-    assert kept == {rows[at]["goal"]: rows[at]["label"] for at in piqa.published_positions(100)}
+    saved = {frame.fields["goal"]: frame.truth for frame in test}
+    assert saved == {rows[at]["goal"]: rows[at]["label"] for at in piqa.published_positions(100)}
     assert len({frame.id for frame in (*test, *train)}) == 100
     assert list((tmp_path / "multinet").iterdir()) == [home]
 
@@ -86,12 +86,12 @@ def test_ids_hang_on_no_order(
     one = hub_download.piqa(tmp_path / "one")
     rows.reverse()
     two = hub_download.piqa(tmp_path / "two")
-    held = [
+    collected = [
         {f.id: f.fields["goal"] for split in ("test", "train")
          for f in piqa.rows(home, split=split, seed=0)}
         for home in (one, two)
     ]  # fmt: skip
-    assert held[0] == held[1]
+    assert collected[0] == collected[1]
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_the_library_reads_a_hub(tmp_path: Path, rows: list[dict[str, Any]], rea
         return
     assert done.returncode == 0, done.stderr
     found = piqa.rows(tmp_path / "home/multinet", split="test", seed=0)
-    kept = {frame.fields["goal"]: frame.truth for frame in found}
-    assert kept == {rows[at]["goal"]: rows[at]["label"] for at in piqa.published_positions(100)}
+    saved = {frame.fields["goal"]: frame.truth for frame in found}
+    assert saved == {rows[at]["goal"]: rows[at]["label"] for at in piqa.published_positions(100)}
 
 
 def test_the_source_of_what_is_on_no_hub_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,8 +175,7 @@ def test_the_source_of_what_is_on_no_hub_is_printed(monkeypatch: pytest.MonkeyPa
     assert len(mine) == 7
     for name in mine:
         get = import_attribute(FETCHERS[name])
-        if name in ("multinet-bfcl", "multinet-overcooked"):
-            assert FETCHERS[name] == FETCHERS[name.removeprefix("multinet-")]
+        if name in ("multinet-bfcl", "multinet-overcooked"):  # read from packages
             continue
         if name == "multinet-piqa":
             assert get is hub_download.piqa

@@ -34,9 +34,9 @@ def _piqa(home: Path, change: Callable[[Any], None]) -> LoadedRows:
 def _sqa3d(home: Path, change: Callable[[Any], None]) -> LoadedRows:
     layouts.sqa3d(home)
     path = home / "sqa3d/public/v1_balanced_questions_test_scannetv2.json"
-    held = json_codec.parse_json(path.read_text())
-    change(held["questions"])
-    layouts.value(path, held)
+    collected = json_codec.parse_json(path.read_text())
+    change(collected["questions"])
+    layouts.value(path, collected)
     return sqa3d.rows(home, split="test", seed=0)
 
 
@@ -48,10 +48,10 @@ def _odinw(home: Path, change: Callable[[Any], None]) -> LoadedRows:
 
 
 def _bfcl(home: Path, change: Callable[[Any], None]) -> LoadedRows:
-    asked, told = layouts.bfcl(4)
+    asked, reported = layouts.bfcl(4)
     change(asked)
     layouts.lines(home / "questions.jsonl", asked)
-    layouts.lines(home / "answers.jsonl", told)
+    layouts.lines(home / "answers.jsonl", reported)
     return bfcl.rows(home, split="test", seed=0)
 
 
@@ -70,14 +70,14 @@ def test_a_row_is_read_or_reported(
         row[sorted(row)[field % len(row)]] = value
 
     try:
-        held = read(tmp_path_factory.mktemp("odd"), change)
+        collected = read(tmp_path_factory.mktemp("odd"), change)
     except DataError as error:
         assert any(
             word in str(error) for word in ("bad row", "id or group", "without a question", "JSON")
         )
         return
-    assert len(held) in (4, 5)
-    for frame in held:
+    assert len(collected) in (4, 5)
+    for frame in collected:
         json_codec.encode_record(frame)
 
 

@@ -22,20 +22,22 @@ def read(folder: Path, split: Any = "test", **options: Any) -> LoadedRows:
 def test_the_truth_is_the_place_among_the_classes(tmp_path: Path) -> None:
     layouts.subset(tmp_path / "odinw/public/BCCD")
     layouts.subset(tmp_path / "odinw/public/dice", n=2)
-    held = read(tmp_path)
-    assert [(frame.id, frame.truth) for frame in held] == [
+    collected = read(tmp_path)
+    assert [(frame.id, frame.truth) for frame in collected] == [
         ("BCCD/0", 0), ("BCCD/1", 1), ("BCCD/2", 2), ("BCCD/3", 0), ("dice/0", 0), ("dice/1", 1),
     ]  # fmt: skip
-    assert {frame.space for frame in held if frame.slices == {"subset": "BCCD"}} == {
+    assert {frame.space for frame in collected if frame.slices == {"subset": "BCCD"}} == {
         Choice(options=("kind 0", "kind 1", "kind 2"))
     }
-    assert [frame.step for frame in held] == [0, 1, 2, 3, 0, 1]
-    assert all(frame.slices == {"subset": frame.id.partition("/")[0]} for frame in held)
-    assert not any("photo" in repr(frame) for frame in held)  # names of files may tell the truth
-    again = layouts.travelled(held)
+    assert [frame.step for frame in collected] == [0, 1, 2, 3, 0, 1]
+    assert all(frame.slices == {"subset": frame.id.partition("/")[0]} for frame in collected)
+    assert not any(
+        "photo" in repr(frame) for frame in collected
+    )  # names of files may tell the truth
+    again = layouts.travelled(collected)
     assert again.pictures("BCCD/3")[0].data == layouts.png(3)
-    assert "22 of the 24 sub-sets are not here" in held.notes[-1]
-    assert len(held.hashes) == 4
+    assert "22 of the 24 sub-sets are not here" in collected.notes[-1]
+    assert len(collected.hashes) == 4
 
 
 def test_there_are_24_published_subsets() -> None:
@@ -78,10 +80,10 @@ def test_500_of_a_subset_are_drawn_by_id(tmp_path: Path, monkeypatch: pytest.Mon
 def test_published_subsets_have_their_classes_and_others_are_reported(tmp_path: Path) -> None:
     layouts.subset(tmp_path / "mine", classes=4)
     layouts.subset(tmp_path / "single", classes=1)
-    held = read(tmp_path)
-    assert {frame.slices["subset"] for frame in held} == {"mine"}
-    assert held.notes[0] == "ODinW: mine is none of the 24 published sub-sets"
-    assert held.notes[1] == "ODinW: single has a single class and is left out"
+    collected = read(tmp_path)
+    assert {frame.slices["subset"] for frame in collected} == {"mine"}
+    assert collected.notes[0] == "ODinW: mine is none of the 24 published sub-sets"
+    assert collected.notes[1] == "ODinW: single has a single class and is left out"
     layouts.subset(tmp_path / "plantdoc", classes=29)
     with pytest.raises(DataError, match=r"29.*plantdoc.*30"):
         read(tmp_path)
@@ -93,9 +95,9 @@ def test_published_subsets_have_their_classes_and_others_are_reported(tmp_path: 
 def test_a_file_of_one_category_twice_is_refused(tmp_path: Path) -> None:
     layouts.subset(tmp_path / "mine")
     path = tmp_path / "mine/categories.json"
-    held = json.loads(path.read_text())
-    held["categories"].append(held["categories"][1])
-    path.write_text(json.dumps(held))
+    collected = json.loads(path.read_text())
+    collected["categories"].append(collected["categories"][1])
+    path.write_text(json.dumps(collected))
     with pytest.raises(DataError, match=path.name):
         read(tmp_path)
 
@@ -112,7 +114,9 @@ def test_crops_do_not_lead_out_of_the_folder(tmp_path: Path, name: str) -> None:
     (home / "bbox_images/link").symlink_to(secret.parent)
     rows[2]["bbox_image"] = name
     layouts.value(home / "object_caption_pairs.json", rows)
-    with pytest.raises(DataError, match=r"1 bad row:\n  row 3: bbox_image .* is no file of this"):
+    with pytest.raises(
+        DataError, match=r"1 bad row:\n  row 3: bbox_image .* is not a file of this"
+    ):
         read(tmp_path / "set")
 
 
@@ -121,11 +125,11 @@ def test_rows_of_one_photo_are_a_group(tmp_path: Path) -> None:
     for k, row in enumerate(rows):
         row["original_image"] = ("a.jpg", "b.jpg", "")[k % 3]
     layouts.value(tmp_path / "mine/object_caption_pairs.json", rows)
-    held = list(read(tmp_path))
-    groups = [frame.group for frame in held]
+    collected = list(read(tmp_path))
+    groups = [frame.group for frame in collected]
     assert groups[0] == groups[3] != groups[1] == groups[4]
     assert [groups[2], groups[5]] == ["mine/2", "mine/5"], "of an unknown photo each by itself"
-    assert read(tmp_path).clustered and "a.jpg" not in repr(held)
+    assert read(tmp_path).clustered and "a.jpg" not in repr(collected)
     twin = layouts.subset(tmp_path / "other", n=1)
     assert twin[0]["original_image"] == "photo.jpg"
     layouts.value(tmp_path / "mine/object_caption_pairs.json", [{**rows[0], **twin[0]}])
@@ -136,9 +140,9 @@ def test_rows_of_one_photo_are_a_group(tmp_path: Path) -> None:
 def test_classes_that_nobody_could_tell_apart_are_refused(tmp_path: Path, name: str) -> None:
     layouts.subset(tmp_path / "mine")
     path = tmp_path / "mine/categories.json"
-    held = json.loads(path.read_text())
-    held["categories"][3]["name"] = name
-    path.write_text(json.dumps(held))
+    collected = json.loads(path.read_text())
+    collected["categories"][3]["name"] = name
+    path.write_text(json.dumps(collected))
     with pytest.raises(DataError, match=path.name):
         read(tmp_path)
 
@@ -158,11 +162,11 @@ def test_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
     rows[2]["annotation_id"] = 5
     rows[3].pop("category_id")
     layouts.value(tmp_path / "mine/object_caption_pairs.json", rows)
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as reported:
         read(tmp_path)
     for want in ("4 bad rows", "row 1: category_id 0 is none", "row 2: category 'kind 2' is 'kind",
                  "row 4: missing field", "row 6: annotation_id 5 stands there twice"):  # fmt: skip
-        assert want in str(told.value)
+        assert want in str(reported.value)
 
 
 def test_a_crop_that_lacks_is_reported_when_it_is_asked(tmp_path: Path) -> None:
@@ -170,13 +174,13 @@ def test_a_crop_that_lacks_is_reported_when_it_is_asked(tmp_path: Path) -> None:
     (tmp_path / "mine/bbox_images/bbox_1_photo.jpg").unlink()
     (tmp_path / "mine/bbox_images/bbox_2_photo.jpg").write_bytes(layouts.png(9, "BMP"))
     (tmp_path / "mine/bbox_images/bbox_3_photo.jpg").write_bytes(layouts.png(9, "JPEG"))
-    held = read(tmp_path)
+    collected = read(tmp_path)
     with pytest.raises(DataError, match="cannot read: No such file"):
-        held.pictures("mine/1")
-    assert held.pictures("mine/2")[0].mime == "image/png"
-    assert held.pictures("mine/2")[0].data.startswith(b"\x89PNG")
-    assert held.pictures("mine/3")[0].mime == "image/jpeg"
-    assert held.pictures("mine/3")[0].data == layouts.png(9, "JPEG")
+        collected.pictures("mine/1")
+    assert collected.pictures("mine/2")[0].mime == "image/png"
+    assert collected.pictures("mine/2")[0].data.startswith(b"\x89PNG")
+    assert collected.pictures("mine/3")[0].mime == "image/jpeg"
+    assert collected.pictures("mine/3")[0].data == layouts.png(9, "JPEG")
 
 
 def test_without_its_files_there_is_no_subset(tmp_path: Path) -> None:

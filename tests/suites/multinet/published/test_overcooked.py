@@ -59,16 +59,16 @@ def read(folder: Path, split: Any = "test", **more: Any) -> overcooked.Published
 @pytest.mark.parametrize("protocol", range(2, 6))
 def test_rows_are_steps_of_games(tmp_path: Path, protocol: int) -> None:
     write(tmp_path, ROWS, protocol=protocol)
-    held = read(tmp_path)
-    frames = list(held)
-    assert len(held) == len(frames) == len({frame.id for frame in frames}) == 6
-    assert [frame.step for frame in frames] == [0, 1, 2] * 2 and held.clustered
+    collected = read(tmp_path)
+    frames = list(collected)
+    assert len(collected) == len(frames) == len({frame.id for frame in frames}) == 6
+    assert [frame.step for frame in frames] == [0, 1, 2] * 2 and collected.clustered
     assert {frame.truth for frame in frames} == {29} and JOINT_ACTIONS[29].endswith("INTERACT")
     assert frames[0].fields == {
         "layout": "kitchen_0", "time_left": "60 s", "time_elapsed": "0.2 s", "score": "0"
     }  # fmt: skip
     assert [frame.slices["layout"] for frame in frames[::3]] == ["kitchen_0", "kitchen_1"]
-    assert list(held.hashes) == ["2020_public.pickle"]
+    assert list(collected.hashes) == ["2020_public.pickle"]
 
 
 def test_numbers_may_be_texts_or_of_numpy(tmp_path: Path) -> None:
@@ -110,27 +110,27 @@ def test_the_shown_score_excludes_what_comes(tmp_path: Path) -> None:
 
 def test_people_are_not_identified(tmp_path: Path) -> None:
     write(tmp_path, ROWS)
-    held = read(tmp_path)
-    assert WORKER not in repr(held) + repr(list(held))
+    collected = read(tmp_path)
+    assert WORKER not in repr(collected) + repr(list(collected))
     write(tmp_path, [row(0, 0, "[[9, 9], [0, 0]]")])
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as reported:
         read(tmp_path)
-    assert WORKER not in str(told.value)
+    assert WORKER not in str(reported.value)
 
 
 def test_history_and_frames_are_of_the_same_game(tmp_path: Path) -> None:
     actions = ["[[0, -1], [0, 0]]", "[[0, 1], [0, 0]]", "[[1, 0], [0, 0]]"]
     write(tmp_path, [row(game, n, action) for game in range(2) for n, action in enumerate(actions)])
-    held = read(tmp_path, history=1, pictures=2, mode="probs")
-    frames = list(held)
+    collected = read(tmp_path, history=1, pictures=2, mode="probs")
+    frames = list(collected)
     assert all(isinstance(frame.space, Distribution) for frame in frames)
-    told = [frame.fields["history"] for frame in frames[3:]]
-    assert told == [
+    reported = [frame.fields["history"] for frame in frames[3:]]
+    assert reported == [
         "none, this is the first step",
         f"\n{JOINT_ACTIONS[4]}",
         f"\n{JOINT_ACTIONS[10]}",
     ]
-    shown = [[picture.data for picture in held.pictures(frame.id)] for frame in frames[3:]]
+    shown = [[picture.data for picture in collected.pictures(frame.id)] for frame in frames[3:]]
     assert shown == [
         [layouts.png(10)],
         [layouts.png(10), layouts.png(11)],
@@ -140,18 +140,20 @@ def test_history_and_frames_are_of_the_same_game(tmp_path: Path) -> None:
 
 def test_a_step_that_is_there_twice_is_reported(tmp_path: Path) -> None:
     write(tmp_path, [*ROWS, row(0, 0)])
-    held = read(tmp_path)
-    assert len(held) == 7 and any("1 steps have the number of another" in n for n in held.notes)
+    collected = read(tmp_path)
+    assert len(collected) == 7 and any(
+        "1 steps have the number of another" in n for n in collected.notes
+    )
 
 
 def test_rows_travel_without_their_pictures(tmp_path: Path) -> None:
     noise = layouts.png() + os.urandom(200_000)  # behind the picture
     write(tmp_path, [row(0, n, state=b64encode(noise).decode()) for n in range(20)])
-    held = read(tmp_path)
-    assert len(pickle.dumps(held)) < 10_000
-    again = pickle.loads(pickle.dumps(held))  # noqa: S301 - our own
+    collected = read(tmp_path)
+    assert len(pickle.dumps(collected)) < 10_000
+    again = pickle.loads(pickle.dumps(collected))  # noqa: S301 - our own
     frames = list(again)
-    assert frames == list(held)
+    assert frames == list(collected)
     assert again.pictures(frames[7].id)[0].data == layouts.png()
 
 
@@ -224,36 +226,36 @@ def test_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
         (row(0, 2, "[[0, 0]]"), ""),
         (row(0, 2, "__import__('os').system('true')"), "malformed"),
         (lost, "no trial_id"),
-        (row(0, 4, score="many"), "score is no number but 'many'"),
+        (row(0, 4, score="many"), "score is not a number but 'many'"),
         (row(0, 4, time_left=float("nan")), "time_left is nan"),
-        (row(0, 4, reward=True), "reward is no number but bool"),
-        (row(0, 5, layout_name="../etc"), "layout_name is no name"),
-        (row(0, 6, trial_id=7), "trial_id is no text but int"),
-        (row(0, 7, state=b"raw"), "state is no base64 but bytes"),
+        (row(0, 4, reward=True), "reward is not a number but bool"),
+        (row(0, 5, layout_name="../etc"), "layout_name must be 1 to 64 letters"),
+        (row(0, 6, trial_id=7), "trial_id is not text but int"),
+        (row(0, 7, state=b"raw"), "state is not base64 but bytes"),
     ]
     write(tmp_path, [*ROWS, *(each for each, _ in bad)])
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as reported:
         read(tmp_path)
-    assert f"{len(bad)} bad rows" in str(told.value)
+    assert f"{len(bad)} bad rows" in str(reported.value)
     for n, (_, why) in enumerate(bad, len(ROWS)):
-        assert f"row {n}: {why}" in str(told.value)
+        assert f"row {n}: {why}" in str(reported.value)
 
 
 @pytest.mark.parametrize(
     ("state", "why"),
     [
-        ("no base64!", "no base64"),
+        ("no base64!", "not base64"),
         ("", "no state"),
         (b64encode(b"no picture").decode(), "no picture that can be read"),
         (b64encode(layouts.png()[:45]).decode(), "damaged picture"),
-        ("{" + "x" * 5000, "no base64"),
+        ("{" + "x" * 5000, "not base64"),
     ],
 )
 def test_a_picture_is_checked_when_it_is_asked_for(tmp_path: Path, state: str, why: str) -> None:
     write(tmp_path, [row(0, 0, state=state)])
     with pytest.raises(DataError, match=why):
-        held = read(tmp_path)
-        held.pictures(next(iter(held)).id)
+        collected = read(tmp_path)
+        collected.pictures(next(iter(collected)).id)
 
 
 @pytest.mark.parametrize("id", ["", "kitchen_0", "kitchen_0-0000000000-0000", "x/../y-1"])
@@ -286,7 +288,7 @@ for _n in range(30):
 OTHERS = {
     "a table": (pickled_tables.table({"state": ["x"]}), "holds DataFrame where a list"),
     "a dictionary": (pickle.dumps({"state": "x"}, 4), "holds dict where a list"),
-    "a list of others": (pickle.dumps([{}, 1], 4), "row 1 is no dictionary"),
+    "a list of others": (pickle.dumps([{}, 1], 4), "row 1 is not a dictionary"),
     "no row": (pickle.dumps([], 4), "holds no row"),
     "nothing": (b"", r"2020_public\.pickle"),
     "a text that is not there": (b"\x80\x04](}X\x00\x00\x00\x03.", r"2020_public\.pickle"),

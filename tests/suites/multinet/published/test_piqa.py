@@ -21,16 +21,16 @@ def ids(folder: Path, split: Any = "test", **options: Any) -> list[str]:
 
 def test_a_row_is_a_choice_of_its_two_solutions(tmp_path: Path) -> None:
     layouts.lines(tmp_path / "piqa/public/some.jsonl", layouts.piqa())
-    held = piqa.rows(tmp_path, split="test", seed=0)
-    assert len(held) == 12 == len(list(held))
-    assert list(held)[1] == Frame(
+    collected = piqa.rows(tmp_path, split="test", seed=0)
+    assert len(collected) == 12 == len(list(collected))
+    assert list(collected)[1] == Frame(
         id="row-1", family="piqa", source="published", truth=1, group="row-1",
         space=Choice(options=("by 1", "not 1")), fields={"goal": "reach 1"},
     )  # fmt: skip
-    assert held.pictures("row-1") == () and list(held.hashes) == ["some.jsonl"]
-    assert list(layouts.travelled(held)) == list(held)
+    assert collected.pictures("row-1") == () and list(collected.hashes) == ["some.jsonl"]
+    assert list(layouts.travelled(collected)) == list(collected)
     with pytest.raises(DataError, match="no row 'row-99'"):
-        held.pictures("row-99")
+        collected.pictures("row-99")
 
 
 @pytest.mark.parametrize("below", ["", "piqa", "piqa/public"])
@@ -41,8 +41,8 @@ def test_any_of_the_folders_may_be_named(tmp_path: Path, below: str) -> None:
 
 def test_order_and_samples_hang_on_ids_alone(tmp_path: Path) -> None:
     rows = layouts.piqa(200)
-    for name, held in (("a", rows), ("b", rows[::-1]), ("c", rows[:100])):
-        layouts.lines(tmp_path / name / "x.jsonl", held)
+    for name, collected in (("a", rows), ("b", rows[::-1]), ("c", rows[:100])):
+        layouts.lines(tmp_path / name / "x.jsonl", collected)
     assert ids(tmp_path / "a") == ids(tmp_path / "b") == [f"row-{k}" for k in range(200)]
     drawn = ids(tmp_path / "a", sample="seeded")
     assert drawn == ids(tmp_path / "b", sample="seeded") and len(drawn) == 40
@@ -61,9 +61,9 @@ def test_rows_without_labels_are_no_rows_with_label_0(tmp_path: Path) -> None:
     rows[5]["id"] = "row-6"
     path = layouts.lines(tmp_path / "x.jsonl", rows)
     path.write_text(path.read_text() + "{broken\n")
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as reported:
         piqa.rows(tmp_path, split="test", seed=0)
-    first, *listed = str(told.value).splitlines()
+    first, *listed = str(reported.value).splitlines()
     assert first == f"{path}: 7 bad rows:"
     # what cannot be read comes first
     wanted = [
@@ -76,9 +76,9 @@ def test_rows_without_labels_are_no_rows_with_label_0(tmp_path: Path) -> None:
 
 def test_of_many_bad_rows_twenty_are_reported(tmp_path: Path) -> None:
     layouts.lines(tmp_path / "x.jsonl", [{"id": k} for k in range(50)])
-    with pytest.raises(DataError, match=r"50 bad rows(?s:.*)and 30 more$") as told:
+    with pytest.raises(DataError, match=r"50 bad rows(?s:.*)and 30 more$") as reported:
         piqa.rows(tmp_path, split="test", seed=0)
-    assert len(str(told.value).splitlines()) == 22
+    assert len(str(reported.value).splitlines()) == 22
 
 
 def test_labels_next_to_the_file_are_read(tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_labels_next_to_the_file_are_read(tmp_path: Path) -> None:
         del row["label"], row["id"]
     layouts.lines(tmp_path / "train.jsonl", rows)
     (tmp_path / "train-labels.lst").write_text("1\n1\n0\n1\n")
-    held = {f.fields["goal"]: f.truth for f in piqa.rows(tmp_path, split="test", seed=0)}
-    assert held == {"reach 0": 1, "reach 1": 1, "reach 2": 0, "reach 3": 1}
+    collected = {f.fields["goal"]: f.truth for f in piqa.rows(tmp_path, split="test", seed=0)}
+    assert collected == {"reach 0": 1, "reach 1": 1, "reach 2": 0, "reach 3": 1}
     (tmp_path / "train-labels.lst").write_text("1\n1\n0\n")
     with pytest.raises(DataError, match="3 labels for 4 rows"):
         piqa.rows(tmp_path, split="test", seed=0)

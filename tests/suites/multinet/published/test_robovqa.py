@@ -40,20 +40,20 @@ ROWS = [
 
 def test_a_question_is_asked_once_with_the_last_picture(tmp_path: Path) -> None:
     write(tmp_path / "openx_multi_embodiment/public/translated_shard_0/steps.parquet", ROWS)
-    held = layouts.travelled(robovqa.rows(tmp_path, split="test", seed=0))
-    assert [(f.id, f.group, f.step, f.truth) for f in held] == [
+    collected = layouts.travelled(robovqa.rows(tmp_path, split="test", seed=0))
+    assert [(f.id, f.group, f.step, f.truth) for f in collected] == [
         ("e0-1", "e0", 0, "yes"), ("e1-0", "e1", 0, "grasp the cup"), ("e1-1", "e1", 1, "a cup"),
     ]  # fmt: skip
-    assert [frame.fields for frame in held] == [
+    assert [frame.fields for frame in collected] == [
         {"question": "possible right now?"},
         {"context": "put the cup away.", "question": "next step? Q: then?"},
         {"question": "What is it?"},
     ]
-    kinds = [frame.slices["type"] for frame in held]
-    assert kinds == ["feasibility", "action", "action"] and held.clustered
-    shown = [held.pictures(frame.id)[0].data for frame in held]
+    kinds = [frame.slices["type"] for frame in collected]
+    assert kinds == ["feasibility", "action", "action"] and collected.clustered
+    shown = [collected.pictures(frame.id)[0].data for frame in collected]
     assert shown == [layouts.png(1), layouts.png(10), layouts.png(11)]
-    assert list(held.hashes) == ["translated_shard_0/steps.parquet"]
+    assert list(collected.hashes) == ["translated_shard_0/steps.parquet"]
 
 
 def test_order_hangs_on_no_file(tmp_path: Path) -> None:
@@ -86,20 +86,22 @@ def test_every_word_of_a_question_is_asked(text: str) -> None:
 def test_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
     rows = [*ROWS, step(2, 0, " Q: "), step(3, 0, "Q: so?", " "), step(4, 0, "Q: so?", id="e0-1")]
     write(tmp_path / "x.parquet", rows)
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as reported:
         robovqa.rows(tmp_path, split="test", seed=0)
     for want in ("3 bad rows", "x.parquet row 4: no question", "x.parquet row 5: no answer",
                  "x.parquet row 6: id 'e0-1' stands there twice"):  # fmt: skip
-        assert want in str(told.value)
+        assert want in str(reported.value)
 
 
 def test_steps_that_are_one_question_are_counted(tmp_path: Path) -> None:
     rows = [step(0, 0, "Q: so?", "yes"), step(0, 1, "Q: so?", "no"), step(0, 2, "Q: so?", "no"),
             step(1, 0, "Q: so?", "yes")]  # fmt: skip
     write(tmp_path / "x.parquet", rows)
-    held = robovqa.rows(tmp_path, split="test", seed=0)
-    assert [frame.truth for frame in held] == ["no", "yes"]
-    assert held.notes[0].endswith("is taken: 2; of these, answered otherwise than the other: 1")
+    collected = robovqa.rows(tmp_path, split="test", seed=0)
+    assert [frame.truth for frame in collected] == ["no", "yes"]
+    assert collected.notes[0].endswith(
+        "is taken: 2; of these, answered otherwise than the other: 1"
+    )
 
 
 @pytest.mark.parametrize("id", ["x" * 201, "a\0b", "a\nb"])
@@ -114,11 +116,11 @@ def test_names_that_cannot_be_any_are_refused(tmp_path: Path, id: str) -> None:
 def test_a_picture_that_lacks_is_reported_when_it_is_asked(tmp_path: Path) -> None:
     rows = [step(0, 0, "Q: so?", image=None), step(1, 0, "Q: so?", image=b"no picture")]
     write(tmp_path / "x.parquet", rows)
-    held = robovqa.rows(tmp_path, split="test", seed=0)
+    collected = robovqa.rows(tmp_path, split="test", seed=0)
     with pytest.raises(DataError, match="e0-0: it has no picture"):
-        held.pictures("e0-0")
+        collected.pictures("e0-0")
     with pytest.raises(DataError, match="e1-0"):
-        held.pictures("e1-0")
+        collected.pictures("e1-0")
 
 
 def test_snapshots_are_sent_to_the_export(tmp_path: Path) -> None:

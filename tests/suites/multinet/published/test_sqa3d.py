@@ -19,23 +19,23 @@ def read(folder: Path, split: Any = "test") -> LoadedRows:
 
 
 def edit(path: Path, change: Any) -> None:
-    held = json.loads(path.read_text())
-    change(next(iter(held.values())))
-    path.write_text(json.dumps(held))
+    collected = json.loads(path.read_text())
+    change(next(iter(collected.values())))
+    path.write_text(json.dumps(collected))
 
 
 def test_rows_are_joined_by_id_and_grouped_by_scene(tmp_path: Path) -> None:
     home = layouts.sqa3d(tmp_path)
     edit(home / "v1_balanced_sqa_annotations_test_scannetv2.json", list.reverse)
-    held = read(tmp_path)
-    assert [frame.truth for frame in held] == [f"answer {k}" for k in (0, 2, 4, 1, 3)]
-    assert [frame.group for frame in held] == ["scene0000_00"] * 3 + ["scene0001_00"] * 2
-    assert [frame.step for frame in held] == [0, 1, 2, 0, 1] and held.clustered
-    assert [frame.slices["type"] for frame in held] == ["what", "how", "other", "is", "can"]
-    first = next(iter(held))
+    collected = read(tmp_path)
+    assert [frame.truth for frame in collected] == [f"answer {k}" for k in (0, 2, 4, 1, 3)]
+    assert [frame.group for frame in collected] == ["scene0000_00"] * 3 + ["scene0001_00"] * 2
+    assert [frame.step for frame in collected] == [0, 1, 2, 0, 1] and collected.clustered
+    assert [frame.slices["type"] for frame in collected] == ["what", "how", "other", "is", "can"]
+    first = next(iter(collected))
     assert first.fields == {"situation": "I stand at 0.", "question": "What is left of me?"}
-    assert "SECRET" not in repr(list(held))
-    again = layouts.travelled(held)
+    assert "SECRET" not in repr(list(collected))
+    again = layouts.travelled(collected)
     for frame, colour in zip(again, (100, 100, 100, 200, 200), strict=True):
         assert [p.data for p in again.pictures(frame.id)] == [layouts.png(colour)]
         assert again.pictures(frame.id)[0].mime == "image/png"
@@ -63,14 +63,14 @@ def test_scenes_are_named_by_their_pictures() -> None:
 def test_a_question_without_its_picture_is_reported_when_it_is_asked(tmp_path: Path) -> None:
     home = layouts.sqa3d(tmp_path)
     (home / "scans/scene0001_00_above.png").unlink()
-    held = read(tmp_path)
-    assert len(held) == 5
+    collected = read(tmp_path)
+    assert len(collected) == 5
     with pytest.raises(DataError, match="220602000001"):
-        held.pictures("220602000001")
+        collected.pictures("220602000001")
     (home / "scans/scene0001_00_above.png").symlink_to(layouts.picture(tmp_path / "secret.png"))
-    held = sqa3d.rows(home, split="test", seed=0)
+    collected = sqa3d.rows(home, split="test", seed=0)
     with pytest.raises(DataError, match="no PNG of its scene"):
-        held.pictures("220602000001")
+        collected.pictures("220602000001")
     for data in (b"", b"no picture", layouts.png()[:40]):
         (home / "scans/scene0001_00_other.png").write_bytes(data)
         with pytest.raises(DataError, match="220602000001: "):
@@ -80,9 +80,9 @@ def test_a_question_without_its_picture_is_reported_when_it_is_asked(tmp_path: P
 def test_of_two_pictures_of_a_scene_the_first_by_name_is_shown(tmp_path: Path) -> None:
     home = layouts.sqa3d(tmp_path)
     layouts.picture(home / "a" / "scene0000_00.png", 7)
-    held = read(tmp_path)
-    assert held.pictures("220602000000")[0].data == layouts.png(7)
-    assert "comes first by name: 1" in held.notes[0]
+    collected = read(tmp_path)
+    assert collected.pictures("220602000000")[0].data == layouts.png(7)
+    assert "comes first by name: 1" in collected.notes[0]
 
 
 def test_bad_entries_are_reported_at_once(tmp_path: Path) -> None:
@@ -101,9 +101,9 @@ def test_bad_entries_are_reported_at_once(tmp_path: Path) -> None:
 
     edit(home / "v1_balanced_questions_test_scannetv2.json", questions)
     edit(home / "v1_balanced_sqa_annotations_test_scannetv2.json", answers)
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as reported:
         read(tmp_path)
-    first, *listed = str(told.value).splitlines()
+    first, *listed = str(reported.value).splitlines()
     assert first.endswith("8 bad rows:")
     for want in ("question 1: missing field question", "question 2: no question",
                  "question 3: question_id 220602000002 has no answer",
@@ -121,9 +121,9 @@ def test_own_folder_of_sqa3d_holds_all_splits(tmp_path: Path) -> None:
         len(read(tmp_path, "train")) == 0 and "no split train" in read(tmp_path, "train").notes[0]
     )
     for name in ("questions", "sqa_annotations"):
-        held = (home / f"v1_balanced_{name}_test_scannetv2.json").read_text()
-        held = held.replace("2206020000", "3306020000")
-        (home / f"v1_balanced_{name}_train_scannetv2.json").write_text(held)
+        collected = (home / f"v1_balanced_{name}_test_scannetv2.json").read_text()
+        collected = collected.replace("2206020000", "3306020000")
+        (home / f"v1_balanced_{name}_train_scannetv2.json").write_text(collected)
     test, train = read(tmp_path), read(tmp_path, "train")
     assert {f.id[:2] for f in test} == {"22"} and {f.id[:2] for f in train} == {"33"}
     assert len(train) == len(test) == 5

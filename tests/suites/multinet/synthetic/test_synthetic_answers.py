@@ -80,9 +80,9 @@ def test_no_row_of_piqa_comes_twice_and_no_goal_names_a_thing() -> None:
 # --- sqa3d ------------------------------------------------------------------------------
 
 
-def _seen(room: FurnishedRoom, told: str) -> tuple[complex, complex]:
+def _seen(room: FurnishedRoom, reported: str) -> tuple[complex, complex]:
     """Return where the middle before a thing is, and the way that is faced, as complex numbers."""
-    found = re.fullmatch(r"I am standing right in front of the (\w+), facing the (\w+)\.", told)
+    found = re.fullmatch(r"I am standing right in front of the (\w+), facing the (\w+)\.", reported)
     assert found
     at, to = (room.only_thing(kind) for kind in found.groups())
     into = (1j, -1, -1j, 1)[at.back_side]
@@ -130,9 +130,9 @@ def _again(room: FurnishedRoom, frame: Frame) -> str | None:
             return "yes" if one < two else "no"
         return found[1] if one < two else found[2]
     if found := re.fullmatch(r"What is the nearest thing (.*)\?", asked):
-        beside = [t for t in room.things if _side(t, spot, ahead) == words[found[1]]]
+        adjacent = [t for t in room.things if _side(t, spot, ahead) == words[found[1]]]
         at = room.only_thing(frame.fields["situation"].split("front of the ")[1].split(",")[0])
-        return min((t for t in beside if t is not at),
+        return min((t for t in adjacent if t is not at),
                    key=lambda t: t.distance_to_edge(spot.real, spot.imag)).kind  # fmt: skip
     return None
 

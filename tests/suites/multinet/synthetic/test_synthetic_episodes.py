@@ -64,9 +64,9 @@ def test_states_follow_from_actions(number: int) -> None:
     states, actions = _run("mobile", number)
     assert np.allclose(np.diff(states[:, :3], axis=0), actions[:-1, :3], atol=1e-5)
     assert np.allclose(np.diff(states[:, 3:6], axis=0), actions[:-1, 7:], atol=1e-5)
-    for name, kept in (("bimanual", slice(0, 14)), ("quadrupedal", slice(1, 13))):
+    for name, saved in (("bimanual", slice(0, 14)), ("quadrupedal", slice(1, 13))):
         states, actions = _run(name, number)
-        assert np.array_equal(states[1:, kept], actions[:-1])
+        assert np.array_equal(states[1:, saved], actions[:-1])
 
 
 @pytest.mark.parametrize("number", range(8))
@@ -88,10 +88,10 @@ def test_history_tells_actions_before_the_step_and_no_other() -> None:
     frames = [*rows]
     assert "[" not in frames[0].fields["history"]
     for n, frame in enumerate(frames[1:], 1):
-        told = [tuple(map(float, line.split(", ")))
+        reported = [tuple(map(float, line.split(", ")))
                 for line in re.findall(r"\[(.*)\]", frame.fields["history"])]  # fmt: skip
         truths = [each.truth for each in frames[max(0, n - 3) : n]]
-        assert np.allclose(told, truths, rtol=1e-5)
+        assert np.allclose(reported, truths, rtol=1e-5)
 
 
 # --- overcooked -------------------------------------------------------------------------
@@ -118,11 +118,11 @@ def test_the_next_state_follows_from_the_joint_action() -> None:
                 one.state.players, two.state.players, divmod(one.joint, 6), strict=True
             ):
                 assert after.orientation == (STEPS[act] if act < 4 else before.orientation)
-                assert act == 5 or _held(before) == _held(after)
+                assert act == 5 or _loaded(before) == _loaded(after)
             assert not state_odd(two.state, grid)
 
 
-def _held(player: kitchen_state.Player) -> str:
+def _loaded(player: kitchen_state.Player) -> str:
     return player.carried_object.name if player.carried_object else ""
 
 
@@ -165,8 +165,8 @@ def test_history_of_a_game_tells_what_was_done() -> None:
     space = frames[0].space
     assert isinstance(space, Choice)
     for one, two, three in zip(frames, frames[1:], frames[2:], strict=False):
-        told = three.fields["history"].strip().splitlines()
-        assert told == [space.options[int(str(each.truth))] for each in (one, two)]
+        reported = three.fields["history"].strip().splitlines()
+        assert reported == [space.options[int(str(each.truth))] for each in (one, two)]
 
 
 def test_as_many_frames_are_shown_as_are_asked_for_the_last_being_now() -> None:

@@ -69,10 +69,10 @@ def test_splits_and_seeds_are_other_rows(make: Make) -> None:
     train, test = ([*make(n=120, split=split, seed=4)] for split in ("train", "test"))
     other = [*make(n=120, split="test", seed=5)]
     assert not {frame.group for frame in train} & {frame.group for frame in test}
-    assert _told(train) != _told(test) != _told(other)
+    assert _reported(train) != _reported(test) != _reported(other)
 
 
-def _told(frames: Iterable[Frame]) -> list[object]:
+def _reported(frames: Iterable[Frame]) -> list[object]:
     return [(frame.fields, frame.truth) for frame in frames]
 
 
@@ -141,16 +141,16 @@ def _guessed(train: list[Labelled], test: list[Labelled]) -> float:
     """Return how often naive Bayes over words is right about rows that it has not seen."""
     classes = Counter(label for _, label in train)
     words: dict[str, Counter[str]] = {label: Counter() for label in classes}
-    for told, label in train:
-        words[label].update(told)
+    for reported, label in train:
+        words[label].update(reported)
     size = len({word for counts in words.values() for word in counts})
     sums = {label: sum(counts.values()) + size for label, counts in words.items()}
 
-    def score(told: list[str], label: str) -> float:
-        seen = (log((words[label][word] + 1) / sums[label]) for word in told)
+    def score(reported: list[str], label: str) -> float:
+        seen = (log((words[label][word] + 1) / sums[label]) for word in reported)
         return log(classes[label]) + sum(seen)
 
-    right = sum(max(classes, key=lambda c: score(told, c)) == label for told, label in test)
+    right = sum(max(classes, key=lambda c: score(reported, c)) == label for reported, label in test)
     return right / len(test)
 
 
@@ -168,14 +168,14 @@ def _asked(frame: Frame) -> Labelled:
 
 def _placed(frame: Frame) -> Labelled:
     """Label by which of the things that are named is the answer: no rule says more of others."""
-    told, truth = _asked(frame)
+    reported, truth = _asked(frame)
     if listed := re.findall(r"\d\. put the (.*?) in the (\w+)", frame.fields.get("context", "")):
         said = [*(f"put the {a} in the {b}" for a, b in listed), "done",
                 *(f"dropped the {a} beside the {b}" for a, b in listed)]  # fmt: skip
         truth = str(said.index(truth)) if truth in said else truth
     elif found := re.search(r"closer to me, the (\w+) or the \w+\?", frame.fields["question"]):
         truth = "first" if truth == found[1] else "second"
-    return told, truth
+    return reported, truth
 
 
 @cache

@@ -20,6 +20,7 @@ from toolmark.core import number_format
 from toolmark.core.records import Chart, Reply, Score, Table
 from toolmark.reports import html_report
 from toolmark.scoring import action_errors, brier_errors, conversation_matching, text_similarity
+from toolmark.scoring.episode import Episode
 from toolmark.scoring.error_statistics import GRADING_RULES
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.multinet import task_making
@@ -40,7 +41,7 @@ FAMILIES = ("piqa", "odinw", "overcooked", "odds", "sqa3d", "bfcl", "openx")
 
 def judged(task: Any, trajectory: Any) -> Score:
     return Score(task=task.id, item=task.item, category=task.category, axes=task.axes,
-                 verdicts=dict(SCORER.score(task, trajectory)))  # fmt: skip
+                 verdicts=dict(SCORER.score(Episode(task, trajectory))))  # fmt: skip
 
 
 def ran(family: str, n: int, asked: tuple[Form, ...] = ("text",)) -> dict[str, Columns]:
@@ -63,8 +64,10 @@ def silent(readings: Mapping[str, Columns], form: str) -> dict[str, Columns]:
 def test_cells_and_points_are_plain_numbers_and_titles_are_said_once(family: str) -> None:
     for each in titled(SCORER.presentation.tables(ran(family, 60, BOTH))).values():
         if isinstance(each, Table):
-            told = [cell for row in each.rows for cell in row]
-            assert {type(cell) for cell in told} <= {str, int, float, bool, type(None)}, each.title
+            reported = [cell for row in each.rows for cell in row]
+            assert {type(cell) for cell in reported} <= {str, int, float, bool, type(None)}, (
+                each.title
+            )
         else:
             points = [x for line in each.series for x in (*line.x, *line.y, *line.low, *line.high)]
             assert {type(x) for x in points} <= {float}, each.title
@@ -121,8 +124,8 @@ def test_huge_vectors_are_tabulated_without_a_warning() -> None:
         readings = made_scores.rows(map(judged, tasks, huge))
         made = titled(SCORER.presentation.tables(readings))
         first = readings["paper"]
-        told = [metric.measure(first) for metric in SCORER.metrics(first)]
-    assert told
+        reported = [metric.measure(first) for metric in SCORER.metrics(first)]
+    assert reported
     rows = cells(made["Errors of the vectors"], 0, 1)
     assert rows["wheeled", "this run"]["MSE"] == "∞"
     table = made["Errors of the vectors"]
@@ -250,10 +253,15 @@ def test_few_rows_make_no_map_and_the_report_says_so() -> None:
 
 def test_what_is_invalid_leaves_the_precision_and_stays_in_the_recall() -> None:
     rows = gather_columns(made_scores.chosen([0, 1, 1, 0], [0, 1, -1, -1], 2, raw={2: 7}), "paper")
-    told = cells(choice_tables.rare_measures_table({"x": ("paper", rows)}, ""))["x"]
-    assert (told["right"], told["wrong"], told["invalid"], told["out of range"]) == (2, 0, 2, 1)
-    assert told["F1 without invalid"] == number_format.format_percent(2 / 3)
-    assert told["precision without invalid"] == number_format.format_percent(1)
+    reported = cells(choice_tables.rare_measures_table({"x": ("paper", rows)}, ""))["x"]
+    assert (
+        reported["right"],
+        reported["wrong"],
+        reported["invalid"],
+        reported["out of range"],
+    ) == (2, 0, 2, 1)
+    assert reported["F1 without invalid"] == number_format.format_percent(2 / 3)
+    assert reported["precision without invalid"] == number_format.format_percent(1)
 
 
 # --- probabilities ----------------------------------------------------------------------
@@ -261,17 +269,17 @@ def test_what_is_invalid_leaves_the_precision_and_stays_in_the_recall() -> None:
 
 def test_the_spread_of_briers_is_the_librarys() -> None:
     rows = ran("odds", 60)["paper"]
-    told = cells(probability_tables.brier_spread_table({"x": ("paper", rows)}), 0, 1)
+    reported = cells(probability_tables.brier_spread_table({"x": ("paper", rows)}), 0, 1)
     errors = brier_errors.BrierAccumulator()
     errors.add_errors(rows.part("brier"), rows.part("brier_sq"), rows.part("valid") == 1)
     found = errors.measures()
-    assert told["the whole", "x"]["largest / median"] == number_format.format_decimal(
+    assert reported["the whole", "x"]["largest / median"] == number_format.format_decimal(
         found["max_rel_mae"]
     )
-    assert told["the whole", "x"]["beyond 3 × median"] == number_format.format_percent(
+    assert reported["the whole", "x"]["beyond 3 × median"] == number_format.format_percent(
         found["prop_beyond_3x_median"]
     )
-    assert ("player 1", "stay") in told
+    assert ("player 1", "stay") in reported
 
 
 def test_a_certain_baseline_costs_2_where_it_is_wrong() -> None:
@@ -315,12 +323,12 @@ def test_conversations_are_measured_by_the_library(reading: Any) -> None:
     rows = made_scores.rows(map(judged, tasks, map(made_tasks.trajectory, tasks, replies)))[reading]
     found = conversation_matching.measure_conversations(truths, said, rule=reading)
     made = titled(text_and_call_tables.conversation_tables({"x": (reading, rows)}))
-    told = cells(made["Conversations"])["x"]
-    assert told["invalid turns"] == number_format.format_percent(
+    reported = cells(made["Conversations"])["x"]
+    assert reported["invalid turns"] == number_format.format_percent(
         found["invalid_turn_percentage"] / 100
     )
-    assert told["first failure"] == f"{found['avg_turn_of_first_failure']:.2f}"
-    assert told["calls"] == f"{found['avg_predicted_functions_per_sample']:.2f}"
+    assert reported["first failure"] == f"{found['avg_turn_of_first_failure']:.2f}"
+    assert reported["calls"] == f"{found['avg_predicted_functions_per_sample']:.2f}"
     by_turn = cells(made["Calls by turn"], 0, 1)
     for k in (1, 2, 3):
         right = found["turn_level_accuracy"][f"turn_{k}_accuracy"]

@@ -36,7 +36,7 @@ class Engine(Protocol):
     def can_set_pitch(self, name: str) -> bool:
         """Return whether the pitch of a voice can be set."""
 
-    def speak(self, text: str, voice: Voice, folder: Path) -> bytes:
+    def synthesize_text(self, text: str, voice: Voice, folder: Path) -> bytes:
         """Return a sound file of the plain text as speech; `folder` is private and empty.
 
         Raises NotInstalled, DataError if the engine fails, and EndpointError for a voice over the

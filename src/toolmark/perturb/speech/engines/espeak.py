@@ -101,7 +101,7 @@ def rate_and_pitch(voice: Voice) -> tuple[int, int]:
     return round(_NORMAL_WPM * voice.rate), round(99 * pitch)
 
 
-def speak(text: str, voice: Voice, folder: Path) -> bytes:
+def synthesize_text(text: str, voice: Voice, folder: Path) -> bytes:
     """Return the text as speech, a WAV file at 22050 Hz."""
     path = external_commands.find_command("espeak-ng", INSTALL_HINT)
     check_voice(voice, _installed_command(path)[1])

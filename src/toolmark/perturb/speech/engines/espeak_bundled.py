@@ -42,7 +42,7 @@ def can_set_pitch(name: str) -> bool:
     return True
 
 
-def speak(text: str, voice: Voice, folder: Path) -> bytes:
+def synthesize_text(text: str, voice: Voice, folder: Path) -> bytes:
     """Return the text as speech, a WAV file at 22050 Hz."""
     home = _package_folder()
     espeak.check_voice(voice, home / "espeak-ng-data")

@@ -19,7 +19,7 @@ _SynthesisCallback = ctypes.CFUNCTYPE(
 )
 
 
-def synthesise(
+def synthesize_speech(
     library: str, data: str, voice: str, wpm: int, pitch: int, text: bytes
 ) -> tuple[int, Any]:
     """Return the sampling rate in Hz, and the 16-bit samples as bytes."""
@@ -47,7 +47,9 @@ def synthesise(
 
 if __name__ == "__main__":
     library, data, voice, wpm, pitch, out = sys.argv[1:]
-    rate, heard = synthesise(library, data, voice, int(wpm), int(pitch), sys.stdin.buffer.read())
+    rate, heard = synthesize_speech(
+        library, data, voice, int(wpm), int(pitch), sys.stdin.buffer.read()
+    )
     with wave.open(out, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)

@@ -47,7 +47,7 @@ def can_set_pitch(name: str) -> bool:
     return known is not None and known.pitch_hz > 0
 
 
-def speak(text: str, voice: Voice, folder: Path) -> bytes:
+def synthesize_text(text: str, voice: Voice, folder: Path) -> bytes:
     """Return the text as speech, at 16 kHz."""
     path = external_commands.find_command("flite", INSTALL_HINT)
     if voice.name not in known_voices("flite"):  # flite would read it as a file or an address

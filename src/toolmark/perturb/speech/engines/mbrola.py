@@ -54,7 +54,7 @@ def can_set_pitch(name: str) -> bool:
     return True
 
 
-def speak(text: str, voice: Voice, folder: Path) -> bytes:
+def synthesize_text(text: str, voice: Voice, folder: Path) -> bytes:
     """Return the text as speech, at 16 kHz."""
     version()
     name = voice.name.removeprefix("mb-")

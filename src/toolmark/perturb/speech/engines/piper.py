@@ -75,7 +75,7 @@ def can_set_pitch(name: str) -> bool:
     return False
 
 
-def speak(text: str, voice: Voice, folder: Path) -> bytes:
+def synthesize_text(text: str, voice: Voice, folder: Path) -> bytes:
     """Return the text as speech, at the sampling rate of the voice's file."""
     files = _voice_files()
     if voice.name not in files:

@@ -26,7 +26,7 @@ def _required_setting(name: str) -> str:
     if value := os.environ.get(name, "").strip():
         return value
     raise external_commands.NotInstalled(
-        f"cloud voices need ${name} (and see docs/suites/voices.md)"
+        f"cloud voices need ${name} (and see docs/reference/voices.md)"
     )
 
 
@@ -59,7 +59,7 @@ def can_set_pitch(name: str) -> bool:
     return False
 
 
-def speak(text: str, voice: Voice, folder: Path) -> bytes:
+def synthesize_text(text: str, voice: Voice, folder: Path) -> bytes:
     """Return the text as speech, the server's WAV file."""
     request = {
         "model": voice.version,

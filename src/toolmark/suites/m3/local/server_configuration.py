@@ -2,8 +2,8 @@
 
 This is a standard `mcpServers` configuration. Every server that reads or writes files has its own
 process in each episode, with the workspace as its folder. So relative paths have the same meaning
-in every episode, and a trajectory can be compared and replayed. docs/suites/m3-servers.md lists the
-peculiarities of each server.
+in every episode, and a trajectory can be compared and replayed. docs/reference/pinned-servers.md
+lists the peculiarities of each server.
 """
 
 from __future__ import annotations

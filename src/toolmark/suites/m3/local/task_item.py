@@ -39,3 +39,8 @@ class TaskItem:
 
 
 Template: TypeAlias = Callable[[random.Random], TaskItem]
+
+
+def template_name(template: Template) -> str:
+    """Return the name of a template: `call` of the function `call_item`."""
+    return template.__name__.removesuffix("_item")

@@ -59,7 +59,7 @@ class DecoyWriter:
             lambda: self._list_page(entity, lookalikes),
             lambda: self._namesake_page(entity),
         ]
-        seeds.shuffle(self._rng, forms)
+        seeds.shuffle_items(self._rng, forms)
         for i in range(n):
             title, text = forms[i % len(forms)]()
             href = f"https://{entity_pages.name_slug(title)}.example/{entity.id}/{i + 1}"
@@ -73,13 +73,13 @@ class DecoyWriter:
 
     def _fill_text(self, texts: Sequence[str], entity: Entity) -> str:
         names = [entity_pages.fact_label(name).lower() for name in entity.facts]
-        seeds.shuffle(self._rng, names)
+        seeds.shuffle_items(self._rng, names)
         labels = f"{', '.join(names[:2])} and {names[2]}"
         return seeds.draw_one(self._rng, texts).format(name=entity.name, labels=labels)
 
     def _list_page(self, entity: Entity, lookalikes: Sequence[Entity]) -> tuple[str, str]:
         names = [listed.name for listed in (entity, *lookalikes[: _MAX_LISTED_NAMES - 1])]
-        seeds.shuffle(self._rng, names)
+        seeds.shuffle_items(self._rng, names)
         noun = entity_kinds()[entity.kind].noun
         text = seeds.draw_one(self._rng, decoy_texts().lists).format(names="; ".join(names))
         return f"Names easily confused: {noun}", text

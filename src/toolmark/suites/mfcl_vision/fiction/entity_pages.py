@@ -53,7 +53,7 @@ def write_entity_page(rng: random.Random, entity: Entity) -> MemoryPage:
     openings = phrases.person_openings if is_person else phrases.openings
     opening = _fill_pattern(seeds.draw_one(rng, openings), entity.name, a=with_article(kind.noun))
     sentences = [fact.text for fact in entity.facts.values()]
-    seeds.shuffle(rng, sentences)
+    seeds.shuffle_items(rng, sentences)
     if entity.emblem:
         emblem_sentence = _fill_pattern(
             seeds.draw_one(rng, phrases.emblem_sentences), entity.name, emblem=entity.emblem

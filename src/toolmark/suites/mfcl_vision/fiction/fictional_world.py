@@ -46,7 +46,7 @@ class FictionalWorld:
         }
 
     @classmethod
-    def draw(cls, seed: int, *, size: int, distractors: int) -> FictionalWorld:
+    def draw_world(cls, seed: int, *, size: int, distractors: int) -> FictionalWorld:
         """Draw a world with this number of entities, and this number of decoy pages for each.
 
         Raises ValueError for a size that is not possible, and for distractors below 0.
@@ -86,7 +86,7 @@ class FictionalWorld:
         ]
         if n > len(others):
             raise ValueError(f"{entity.kind}: {n} look-alikes of {len(others)} others")
-        seeds.shuffle(rng, others)
+        seeds.shuffle_items(rng, others)
         return tuple(sorted(others, key=lambda candidate: _name_distance(entity, candidate))[:n])
 
 

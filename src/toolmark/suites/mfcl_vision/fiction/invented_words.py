@@ -59,16 +59,16 @@ class WordMaker:
         Raises ValueError if no more words are found.
         """
         for attempt in range(_MAX_TRIES):
-            candidate = self._assemble(head if attempt < _MAX_TRIES // 2 else "")
+            candidate = self._assemble_word(head if attempt < _MAX_TRIES // 2 else "")
             if (
                 len(candidate) in _LENGTHS
                 and not _unfit_pattern().search(candidate)
-                and self._claim(candidate)
+                and self._claim_word(candidate)
             ):
                 return candidate.capitalize()
         raise ValueError("no more words: draw a smaller world")
 
-    def _assemble(self, head: str) -> str:
+    def _assemble_word(self, head: str) -> str:
         rng, parts = self._rng, word_parts()
         start = (head or seeds.draw_one(rng, parts.onsets)) + seeds.draw_one(rng, parts.vowels)
         middle = seeds.draw_one(rng, parts.middle_consonants)
@@ -78,7 +78,7 @@ class WordMaker:
             )
         return start + middle + seeds.draw_one(rng, parts.endings)
 
-    def _claim(self, word: str) -> bool:
+    def _claim_word(self, word: str) -> bool:
         shadows = _one_letter_deletions(word)
         if not self._taken_shadows.isdisjoint(shadows):
             return False

@@ -96,5 +96,5 @@ def render_scene(setting: SceneSetting, rng: random.Random) -> DrawnScene:
             if n == MAX_TRIES - 1:
                 raise
             continue
-        return DrawnScene(*canvas.finish())
+        return DrawnScene(*canvas.finish_picture())
     raise AssertionError("unreachable")

@@ -33,7 +33,7 @@ def draw_foreground_board(canvas: SceneCanvas, part: StyledSign) -> None:
     x, lean = spots[0], width * rng.uniform(-0.03, 0.03)
     for foot in (x + width * 0.1, x + width * 0.9):
         canvas.draw_line([(foot, bottom - 10), (foot, bottom + legs)], (58, 46, 38), 10)
-    canvas.shade(
+    canvas.shade_area(
         [(x, bottom), (x + width, bottom), (x + width, bottom + legs), (x, bottom + legs)], 0.4
     )
     corners = (

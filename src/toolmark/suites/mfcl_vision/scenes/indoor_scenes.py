@@ -135,7 +135,7 @@ def _hang_framed(
     """Draw a picture in a frame on the wall."""
     (x, y), sheet = spot, numbered_face[0].sheet
     wood = canvas.rng.choice(((176, 140, 72), (60, 44, 34), (30, 30, 32), (214, 206, 190)))
-    canvas.shade(
+    canvas.shade_area(
         plane.rectangle_corners(x - 8, y, x + sheet.width + 20, y + sheet.height + 24),
         0.35,
         blur=12,
@@ -182,7 +182,7 @@ def draw_stage(rng: random.Random, arrangement: SignArrangement) -> SceneCanvas:
         middle = x + face.sheet.width / 2
         beam = [(middle - 14, 0), (middle + 14, 0), (middle + face.sheet.width * 0.8, deck),
                 (middle - face.sheet.width * 0.8, deck)]  # fmt: skip
-        picture.shade(beam, 0.28, blur=40, white=True)
+        picture.shade_area(beam, 0.28, blur=40, white=True)
     picture.fill_rectangle((0, height * 0.03, width, height * 0.05), (92, 94, 98))
     for x, numbered_face in zip(starts, row, strict=True):
         top = height * rng.uniform(0.05, 0.08)
@@ -295,7 +295,7 @@ def draw_trophies(rng: random.Random, arrangement: SignArrangement) -> SceneCanv
         plane.rectangle_corners(-60, -60, width + 60, height * 0.04), shade_colour(wood, -0.12)
     )
     glint = [(width * 0.1, 0), (width * 0.2, 0), (width * 0.05, height), (-width * 0.05, height)]
-    picture.shade(glint, 0.1, blur=14, white=True)
+    picture.shade_area(glint, 0.1, blur=14, white=True)
     draw_extras(picture, arrangement, (0, height * 0.03, width, height))
     return picture
 
@@ -347,7 +347,7 @@ def draw_cinema(rng: random.Random, arrangement: SignArrangement) -> SceneCanvas
             raise ValueError("a poster is higher than its case")
         y = height * 0.08 + space * rng.uniform(0.3, 0.6)
         glow = plane.rectangle_corners(x - 30, y - 30, x + sheet.width + 30, y + sheet.height + 30)
-        picture.shade(glow, 0.3, blur=40, white=True)
+        picture.shade_area(glow, 0.3, blur=40, white=True)
         case = plane.rectangle_corners(x - 11, y - 11, x + sheet.width + 11, y + sheet.height + 11)
         picture.fill_polygon(case, rng.choice(((196, 160, 84), (150, 154, 160), (24, 24, 26))))
         picture.place_face(

@@ -263,7 +263,7 @@ def _draw_stone(canvas: SceneCanvas, numbered_face: NumberedFace, x: float, span
     top = foot - tall
     if top < canvas.height * 0.03:
         raise ValueError("a stone is higher than the picture")
-    canvas.shade([(x - 20, foot - 12), (x + span + 60, foot - 12), (x + span + 40, foot + 18),
+    canvas.shade_area([(x - 20, foot - 12), (x + span + 60, foot - 12), (x + span + 40, foot + 18),
                  (x - 10, foot + 18)], 0.4, blur=14)  # fmt: skip
     lean = rng.uniform(0.0, 0.06) * span
     canvas.fill_polygon([(x + lean, top + 14), (x + span * 0.2, top), (x + span * 0.8, top),

@@ -153,7 +153,7 @@ def _draw_stains(canvas: SceneCanvas, plane: Plane, box: Box, colour: Colour) ->
             min(right, x + width),
             top + (bottom - top) * rng.random(),
         )
-        canvas.shade(plane.rectangle_corners(*spot), 0.07, blur=40, white=sum(colour) < 300)
+        canvas.shade_area(plane.rectangle_corners(*spot), 0.07, blur=40, white=sum(colour) < 300)
 
 
 def draw_grass(canvas: SceneCanvas, top: float, *, striped: bool = False) -> None:

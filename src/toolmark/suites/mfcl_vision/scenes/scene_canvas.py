@@ -76,7 +76,7 @@ class SceneCanvas:
             band = blend_colours(upper, lower, k / n)
             self.pen.rectangle((left, edge[0], right - 1, max(edge[0], edge[1] - 1)), band)
 
-    def shade(
+    def shade_area(
         self, points: Sequence[Point], strength: float, *, blur: float = 8.0, white: bool = False
     ) -> None:
         """Darken (or lighten) the area of a polygon with soft edges; strength in [0, 1]."""
@@ -142,7 +142,7 @@ class SceneCanvas:
         if not self.is_free(box, 0.0):
             raise ValueError("something would cover a sign")
 
-    def finish(self) -> tuple[Image.Image, tuple[PlacedSign, ...]]:
+    def finish_picture(self) -> tuple[Image.Image, tuple[PlacedSign, ...]]:
         """Return the picture with light and grain, and the positions of the signs."""
         rng, image = self.rng, self.image.reduce(SUPERSAMPLING)
         image = add_side_light(rng, image, rng.randint(190, 240))

@@ -30,7 +30,7 @@ def draw_person(
         rng.choice(tones)
         for tones in (SKIN_COLOURS, HAIR_COLOURS, CLOTHES_COLOURS, CLOTHES_COLOURS)
     )
-    canvas.shade(_flat_quad(x, foot, unit * 1.3, unit * 0.3), 0.35, blur=unit * 0.6)
+    canvas.shade_area(_flat_quad(x, foot, unit * 1.3, unit * 0.3), 0.35, blur=unit * 0.6)
     hip, shoulder = foot - unit * 4.0, foot - unit * 6.6
     stride = unit * rng.uniform(0.15, 0.6)
     for side in (-1, 1):

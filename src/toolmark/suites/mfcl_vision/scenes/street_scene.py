@@ -120,7 +120,7 @@ def _draw_shop(
         _draw_awning(
             canvas, plane, (left + 6, line, right - 6), rng.choice(scene_props.CLOTHES_COLOURS)
         )
-    canvas.shade(plane.rectangle_corners(left + 6, line, right - 6, line + 10), 0.4, blur=6)
+    canvas.shade_area(plane.rectangle_corners(left + 6, line, right - 6, line + 10), 0.4, blur=6)
 
 
 def _draw_windows(

@@ -87,7 +87,7 @@ def _lay_face(
 ) -> None:
     corners = _rotated_corners(face.sheet.width, face.sheet.height, centre, degrees)
     shadow = [(x + 8, y + 10) for x, y in corners]
-    canvas.shade(shadow, 0.4, blur=10)
+    canvas.shade_area(shadow, 0.4, blur=10)
     canvas.place_face(face, corners, n)
 
 
@@ -124,7 +124,7 @@ def _draw_small_object(canvas: SceneCanvas) -> None:
         turn, colour = rng.uniform(0, 3.1), rng.choice(scene_props.CLOTHES_COLOURS)
         ends = [(x - cos(turn) * size * 1.3, y - sin(turn) * size * 1.3),
                 (x + cos(turn) * size * 1.3, y + sin(turn) * size * 1.3)]  # fmt: skip
-        canvas.shade(
+        canvas.shade_area(
             [(a + 4, b + 6) for a, b in (*ends, (ends[1][0], ends[1][1] + 8))], 0.3, blur=4
         )
         canvas.draw_line(ends, colour, 9)
@@ -142,7 +142,7 @@ def _draw_saucer(canvas: SceneCanvas, x: float, y: float, size: float) -> None:
     """Draw a cup of coffee from above."""
     china = canvas.rng.choice(((244, 242, 236), (90, 120, 140), (180, 84, 66)))
     ring = [(x - size, y - size), (x + size, y - size), (x + size, y + size), (x - size, y + size)]
-    canvas.shade([(a + 8, b + 10) for a, b in ring], 0.3, blur=14)
+    canvas.shade_area([(a + 8, b + 10) for a, b in ring], 0.3, blur=14)
     for reach, tone in ((1.25, shade_colour(china, 0.08)), (0.85, china), (0.72, (70, 44, 28))):
         side = size * reach
         canvas.fill_ellipse((x - side, y - side, x + side, y + side), tone)
@@ -179,7 +179,7 @@ def draw_window(rng: random.Random, arrangement: SignArrangement) -> SceneCanvas
     for share in (0.1, 0.55):
         x = width * (share + rng.uniform(0, 0.2))
         glint = [(x, height * 0.03), (x + 80, height * 0.03), (x - 60, sill), (x - 140, sill)]
-        canvas.shade(glint, 0.12, blur=10, white=True)
+        canvas.shade_area(glint, 0.12, blur=10, white=True)
     scene_backgrounds.draw_floor(canvas, height * 0.96, (150, 146, 140))
     draw_extras(canvas, arrangement, (width * 0.02, height * 0.03, width * 0.98, sill))
     return canvas

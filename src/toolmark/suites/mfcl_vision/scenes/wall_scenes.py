@@ -76,7 +76,7 @@ def hang_face(
     """Draw an object on a wall with its shadow; `spot` is its upper left. Return its box."""
     (x, y), (face, n) = spot, numbered_face
     box = (x, y, x + face.sheet.width, y + face.sheet.height)
-    canvas.shade(plane.rectangle_corners(x + 5, y + 8, box[2] + 7, box[3] + 9), 0.32, blur=9)
+    canvas.shade_area(plane.rectangle_corners(x + 5, y + 8, box[2] + 7, box[3] + 9), 0.32, blur=9)
     canvas.place_face(face, plane.rectangle_corners(*box), n)
     return box
 
@@ -200,7 +200,7 @@ def draw_boards(
         starts = spread_along(rng, [face.sheet.width for face, _ in row], canvas.width * 0.98, 3)
         back = plane.rectangle_corners(-80, top, canvas.width + 80, edge)
         canvas.fill_polygon(back, shade_colour(board, 0.45))
-        canvas.shade(
+        canvas.shade_area(
             plane.rectangle_corners(-80, top - 20, canvas.width + 80, top + 50), 0.4, blur=50
         )
         for x, numbered_face in zip(starts, row, strict=True):

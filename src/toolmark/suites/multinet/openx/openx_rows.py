@@ -400,5 +400,7 @@ def _data_notes(
     if missing_files:
         notes.append(f"files that are not here: {', '.join(missing_files)}")
     if about.unused_members:
-        notes.append(f"members of the action that are no floats: {', '.join(about.unused_members)}")
+        notes.append(
+            f"members of the action that are not floats: {', '.join(about.unused_members)}"
+        )
     return tuple(notes)

@@ -135,7 +135,7 @@ def _first_row_members(path: Path) -> tuple[tuple[tuple[str, int], ...], int]:
         members = tuple((str(name), int(size)) for name, size in found)
     except (TypeError, ValueError, OverflowError):
         raise DataError(
-            f"{path}: row 0: extras: {MEMBERS_KEY} is no list of [name, length]"
+            f"{path}: row 0: extras: {MEMBERS_KEY} is not a list of [name, length]"
         ) from None
     sizes = [size for _, size in members]
     if members and width and (min(sizes) < 1 or sum(sizes) != width):

@@ -302,7 +302,7 @@ def _member_size(name: str, leaf: StepMember, folder: Path) -> int:
         or min(leaf.shape, default=1) < 1
     ):
         raise DataError(
-            f"{folder / FEATURES_FILE}: {name} is no plain tensor of a fixed shape "
+            f"{folder / FEATURES_FILE}: {name} is not a plain tensor of a fixed shape "
             f"of at most {format_count(_MAX_MEMBER_SIZE)} numbers"
         )
     return size

@@ -151,7 +151,7 @@ def _instruction_text(element: Mapping[str, Any], label: str) -> str | None:
     if codes is not None and np.asarray(codes).dtype.kind in "iu":
         codes_used = [code for code in np.asarray(codes).ravel().tolist() if code]
         if not all(0 < code < 256 for code in codes_used):
-            raise DataError(f"{label}: the instruction's numbers are no bytes")
+            raise DataError(f"{label}: the instruction's numbers are not bytes")
         return _decode_text(bytes(codes_used), label)
     candidates = (
         _get_member(element, path) for path in (f"observation/{_QUESTION_MEMBER}", *TEXT_MEMBERS)
@@ -177,8 +177,8 @@ def read_snapshot(snapshot: Path) -> Iterator[dict[str, Any]]:
         import tensorflow as tf
     except ModuleNotFoundError:
         raise UsageError(
-            "TensorFlow is needed to read its snapshots, and is no dependency: run this where it "
-            "is, such as after: pip install tensorflow-cpu"
+            "TensorFlow is needed to read its snapshots, and is not a dependency: run this where "
+            "it is, such as after: pip install tensorflow-cpu"
         ) from None
     for group, shard in list_shards(snapshot):
         for step, element in enumerate(tf.data.Dataset.load(str(shard)).as_numpy_iterator()):

@@ -83,7 +83,7 @@ def _parse_entry(data: bytes, start: int, stop: int) -> tuple[str, Feature]:
     name, feature = "", Feature(data, "none", 0, 0)
     for number, wire, at, end in _iterate_fields(data, start, stop, MAX_FEATURES):
         if number not in (1, 2) or wire != _LENGTH_DELIMITED:
-            raise BadExample("an entry that is no name and feature")
+            raise BadExample("an entry that is not a name and feature")
         if number == 1:
             try:
                 name = data[at:end].decode()

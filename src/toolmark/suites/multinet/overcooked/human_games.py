@@ -136,11 +136,11 @@ def _parse_row(row: tuple[Any, ...], checked: _CheckedValues) -> tuple[GameKey, 
     name, layout, worker, run, turn, loop, text, action, left, elapsed, score, reward = row
     for column, value in zip(_COLUMNS, row, strict=True):
         if column in _TEXT_COLUMNS and not isinstance(value, str):
-            raise ValueError(f"{column} is no text but {type(value).__name__}")
+            raise ValueError(f"{column} is not text but {type(value).__name__}")
         if column not in _TEXT_COLUMNS and not math.isfinite(value):
             raise ValueError(f"{column} is {value}")
     if not LAYOUT_NAME.fullmatch(name):
-        raise ValueError("layout_name is no name")
+        raise ValueError("layout_name must be 1 to 64 letters, digits and _")
     grid = checked.grid(layout)
     step = Step(
         state=checked.state(text, grid),

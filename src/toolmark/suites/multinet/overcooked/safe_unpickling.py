@@ -88,7 +88,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
             size = os.fstat(file.fileno()).st_size
             # a row is mostly names and values
             max_instructions = min(MAX_INSTRUCTIONS, max(_MIN_INSTRUCTION_LIMIT, size // 4))
-            found = _interpret(_BoundedReader(file), _KeepShortTexts(), max_instructions)
+            found = _run_instructions(_BoundedReader(file), _KeepShortTexts(), max_instructions)
         if isinstance(found, _SymbolicObject):
             raise _Refused(
                 f"it holds {found.name.rpartition('.')[2]} where a list of rows should be"
@@ -112,7 +112,7 @@ def read_table(path: Path, column_names: Sequence[str]) -> dict[str, Column]:
     try:
         if len(data) > MAX_BYTES:
             raise _Refused(f"more than {MAX_BYTES >> 20} MiB")
-        return _read_columns(_interpret(data, _keep_all, MAX_INSTRUCTIONS), column_names)
+        return _read_columns(_run_instructions(data, _keep_all, MAX_INSTRUCTIONS), column_names)
     except _Refused as error:
         raise DataError(f"{path}: {error}") from None
     except _DAMAGE_ERRORS as error:
@@ -167,7 +167,7 @@ class _BoundedReader:
         return self._file.readline(MAX_LOADED_TEXT_CHARS)
 
 
-def _interpret(
+def _run_instructions(
     data: bytes | _BoundedReader, keep: Callable[[Any, int], Any], max_instructions: int
 ) -> Any:
     """Interpret the instructions; pickletools checks lengths before it reads."""
@@ -217,7 +217,7 @@ def _interpret(
 
 def _allowed_global(module: Any, name: Any) -> _NamedGlobal:
     if not (isinstance(module, str) and isinstance(name, str)):
-        raise _Refused("a name that is no text")
+        raise _Refused("a name that is not text")
     full_name = f"{module}.{name}"
     if full_name not in _ALLOWED_NAMES:
         raise _Refused(f"refused: it asks for {full_name[:_MAX_SHOWN_CHARS]}")
@@ -226,7 +226,7 @@ def _allowed_global(module: Any, name: Any) -> _NamedGlobal:
 
 def _symbolic_call(maker: Any, arguments: Any) -> _SymbolicObject:
     if not isinstance(maker, _NamedGlobal):
-        raise _Refused("refused: it calls what is no name")
+        raise _Refused("refused: it calls what is not a name")
     return _SymbolicObject(maker.name, arguments)
 
 
@@ -243,7 +243,7 @@ def _extend_list(stack: list[Any], parts: list[Any]) -> None:
 
 def _require_list(target: Any) -> list[Any]:
     if not isinstance(target, list):
-        raise _Refused("it appends to what is no list")
+        raise _Refused("it appends to what is not a list")
     return target
 
 
@@ -260,7 +260,7 @@ def _set_items(stack: list[Any], parts: list[Any]) -> None:
 def _set_item(target: Any, key: Any, value: Any) -> dict[str, Any]:
     # hashing a tuple of tuples can take exponential time
     if not (isinstance(target, dict) and isinstance(key, str)):
-        raise _Refused("it sets what is no dictionary of texts")
+        raise _Refused("it sets an item of something other than a dictionary with text keys")
     target[key] = value
     return target
 
@@ -323,7 +323,7 @@ def _check_rows(found: list[Any]) -> list[dict[str, Any]]:
     first_positions: dict[int, int] = {}
     for n, row in enumerate(found):
         if not isinstance(row, dict):
-            raise _Refused(f"row {n} is no dictionary")
+            raise _Refused(f"row {n} is not a dictionary")
         # a file of a few bytes can repeat one row a million times
         if (earlier := first_positions.setdefault(id(row), n)) != n:
             raise _Refused(f"row {n} is row {earlier} once more, not one of its own")
@@ -357,7 +357,7 @@ def _require_type(symbolic: Any, name: str) -> _SymbolicObject:
 
 def _require_text(label: Any) -> str:
     if not isinstance(label, str):
-        raise _Refused(f"a column's name is no text but {type(label).__name__}")
+        raise _Refused(f"a column's name is not text but {type(label).__name__}")
     return label
 
 
@@ -381,5 +381,5 @@ def _read_array(symbolic: Any) -> np.ndarray[Any, Any]:
     elif isinstance(values, list) and all(type(value) is str for value in values):
         flat = np.array(values, dtype=object)
     else:
-        raise _Refused("an array of objects that are no texts")
+        raise _Refused("an array of objects that are not texts")
     return flat.reshape(shape, order="F" if by_columns else "C")

@@ -172,7 +172,7 @@ def _parse_conversations(
         elif len({*row.involved_classes}) < len(row.involved_classes):
             faults.add(where, "involved_classes names one twice")
         elif invalid_call := next(filter(_is_not_single_call, chain(*truth.ground_truth)), ""):
-            faults.add(where, f"its answer holds what is no call: {invalid_call!r}")
+            faults.add(where, f"its answer holds what is not a call: {invalid_call!r}")
         else:
             try:
                 frame = _build_frame(row, truth, function_docs(official, row.involved_classes))

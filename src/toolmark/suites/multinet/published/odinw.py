@@ -187,7 +187,7 @@ def _parse_pairs(
         published_layout.decode_json_file(split_folder.read_bytes(path), list[msgspec.Raw], path), 1
     ):
         where = f"row {number}"
-        pair = decoder.decode(text, where, faults)
+        pair = decoder.decode_row(text, where, faults)
         if pair is None:
             continue
         id = f"{home.name}/{pair.annotation_id}"

@@ -195,11 +195,11 @@ def _parse_row(row: Mapping[str, Any]) -> tuple[GameKey, float, Step]:
     loop, left, elapsed, score, reward = (_parse_number(name, row[name]) for name in _NUMBER_FIELDS)
     for name in _TEXT_FIELDS:
         if not isinstance(row[name], str):
-            raise ValueError(f"{name} is no text but {type(row[name]).__name__}")
+            raise ValueError(f"{name} is not text but {type(row[name]).__name__}")
     if not human_games.LAYOUT_NAME.fullmatch(row["layout_name"]):
-        raise ValueError("layout_name is no name")
+        raise ValueError("layout_name must be 1 to 64 letters, digits and _")
     if not isinstance(row[_PICTURE_FIELD], str | TextInFile):
-        raise ValueError(f"{_PICTURE_FIELD} is no base64 but {type(row[_PICTURE_FIELD]).__name__}")
+        raise ValueError(f"{_PICTURE_FIELD} is not base64 but {type(row[_PICTURE_FIELD]).__name__}")
     step = Step(
         joint=human_games.parse_joint_action(row["joint_action"]),
         left_s=max(0.0, left),
@@ -213,11 +213,11 @@ def _parse_row(row: Mapping[str, Any]) -> tuple[GameKey, float, Step]:
 def _parse_number(name: str, value: Any) -> float:
     """Return a number, which may be given as a text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(f"{name} is no number but {type(value).__name__}")
+        raise ValueError(f"{name} is not a number but {type(value).__name__}")
     try:
         found = float(value)
     except ValueError:
-        raise ValueError(f"{name} is no number but {value[:40]!r}") from None  # type: ignore[index]
+        raise ValueError(f"{name} is not a number but {value[:40]!r}") from None  # type: ignore[index]
     if not math.isfinite(found):
         raise ValueError(f"{name} is {value}")
     return found
@@ -233,4 +233,4 @@ def _decode_picture(path: Path, picture: str | TextInFile, id: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except ValueError:
-        raise DataError(f"{id}: its picture is no base64") from None
+        raise DataError(f"{id}: its picture is not base64") from None

@@ -138,7 +138,7 @@ def _index_by_question(
     found: dict[str, tuple[str, T]] = {}
     for number, text in enumerate(raw, 1):
         where = f"{entry_name} {number}"
-        row = decoder.decode(text, where, faults)
+        row = decoder.decode_row(text, where, faults)
         if row is None:
             continue
         name = str(row.question_id)

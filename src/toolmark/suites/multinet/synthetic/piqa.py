@@ -78,7 +78,7 @@ def _thing_pairs(seed: int, kind: int, split: Split) -> list[tuple[str, str]]:
     """Return the pairs of things of a contrast that belong to a split, which is half of all."""
     contrast = physical_contrasts()[kind]
     pairs = [(a, b) for a in contrast.things_with for b in contrast.things_without]
-    seeds.shuffle(seeds.make_rng(seed, contrast.name, 0, "multinet piqa things"), pairs)
+    seeds.shuffle_items(seeds.make_rng(seed, contrast.name, 0, "multinet piqa things"), pairs)
     half = len(pairs) // 2
     return pairs[:half] if split == "test" else pairs[half : 2 * half]
 

@@ -51,14 +51,19 @@ def _draw_wheeled(sheet: Canvas, scene: Sequence[float], state: RobotState) -> N
     robot.fill_polygon([(3, -6), (12, 0), (3, 6)], _YELLOW, _DARK)
 
 
-def _project(x: float, y: float, z: float = 0.0) -> Point:
+def _picture_point(x: float, y: float, z: float = 0.0) -> Point:
     """Return the picture position of a point over the table: x right, y away, z up, in metres."""
     shrink = 1 - 0.35 * y
     return PICTURE_SIDE / 2 + x * 270 * shrink, 226 - y * 190 - z * 230 * shrink
 
 
 def _draw_table(sheet: Canvas) -> None:
-    corners = (_project(-0.5, -0.1), _project(0.5, -0.1), _project(0.5, 0.55), _project(-0.5, 0.55))
+    corners = (
+        _picture_point(-0.5, -0.1),
+        _picture_point(0.5, -0.1),
+        _picture_point(0.5, 0.55),
+        _picture_point(-0.5, 0.55),
+    )
     Brush(sheet, (0, 0)).fill_polygon(corners, _WOOD, _DARK)
 
 
@@ -83,9 +88,9 @@ def _draw_single_arm(sheet: Canvas, scene: Sequence[float], state: RobotState) -
     _draw_table(sheet)
     x, y, z, _, _, yaw, is_holding = state
     item = round(scene[8])
-    plate = Brush(sheet, _project(scene[6], scene[7]))
+    plate = Brush(sheet, _picture_point(scene[6], scene[7]))
     plate.fill_ellipse(0, 0, 30, _YELLOW, _DARK, 13)
-    brush = Brush(sheet, _project(x, y))
+    brush = Brush(sheet, _picture_point(x, y))
     brush.fill_ellipse(0, 0, 10, blend_colours(_WOOD, _DARK, 0.35), None, 5)
     for k, colour in enumerate((_RED, _GREEN, _BLUE)):
         where = (
@@ -93,7 +98,7 @@ def _draw_single_arm(sheet: Canvas, scene: Sequence[float], state: RobotState) -
             if is_holding and k == item
             else (scene[2 * k], scene[2 * k + 1], 0.0)
         )
-        thing = Brush(sheet, _project(*where))
+        thing = Brush(sheet, _picture_point(*where))
         if k == 0:
             thing.fill_box(-9, -16, 9, 2, colour, _DARK)
         elif k == 1:
@@ -101,7 +106,7 @@ def _draw_single_arm(sheet: Canvas, scene: Sequence[float], state: RobotState) -
             thing.fill_ellipse(0, -18, 10, blend_colours(colour, _DARK, 0.4), _DARK, 3.5)
         else:
             thing.fill_ellipse(0, -8, 10, colour, _DARK)
-    hand = _project(x, y, z + 0.06)
+    hand = _picture_point(x, y, z + 0.06)
     _draw_arm(sheet, (PICTURE_SIDE / 2, 70), (hand[0], hand[1] - 6), 1 - is_holding, yaw)
 
 
@@ -109,16 +114,16 @@ def _draw_bimanual(sheet: Canvas, scene: Sequence[float], state: RobotState) -> 
     _draw_table(sheet)
     arms = state[:7], state[7:]
     tips = [
-        _project(arm[0], arm[1], max(0.0, arm[2] - 0.05)) if arm[6] < 0.5 else
-        _project(scene[2 * k], scene[2 * k + 1]) for k, arm in enumerate(arms)
+        _picture_point(arm[0], arm[1], max(0.0, arm[2] - 0.05)) if arm[6] < 0.5 else
+        _picture_point(scene[2 * k], scene[2 * k + 1]) for k, arm in enumerate(arms)
     ]  # fmt: skip
-    front = [_project(scene[2 * k] * 0.9, scene[2 * k + 1] - 0.24) for k in (1, 0)]
+    front = [_picture_point(scene[2 * k] * 0.9, scene[2 * k + 1] - 0.24) for k in (1, 0)]
     towel = Brush(sheet, (0, 0))
     towel.fill_polygon([*tips, *front], (120, 170, 214), _DARK)
     for spot in tips:
         towel.fill_ellipse(*spot, 4, _RED)
     for side, arm in zip((-1, 1), arms, strict=True):
-        hand = _project(arm[0], arm[1], arm[2])
+        hand = _picture_point(arm[0], arm[1], arm[2])
         _draw_arm(
             sheet, (PICTURE_SIDE / 2 + side * 96, 64), (hand[0], hand[1] - 12), arm[6], arm[3]
         )

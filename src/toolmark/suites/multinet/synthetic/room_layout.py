@@ -120,7 +120,7 @@ def _draw_kinds(rng: Random) -> Iterator[str]:
     if seeds.draw_below(rng, 3) == 0:
         yield "window"
     wall_kinds = list(WALL_FURNITURE)
-    seeds.shuffle(rng, wall_kinds)
+    seeds.shuffle_items(rng, wall_kinds)
     yield from wall_kinds[: seeds.draw_between(rng, 5, 7)]
     if seeds.draw_below(rng, 4):
         yield "table"

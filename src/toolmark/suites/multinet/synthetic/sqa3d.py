@@ -313,7 +313,7 @@ def _find_questions(
     spots = list(_iterate_situations(room))
     found = []
     for asks, answer in selected:
-        seeds.shuffle(rng, spots)
+        seeds.shuffle_items(rng, spots)
         for spot in spots:
             if matching := [each for each in asks(spot) if answer in ("", each.answer)]:
                 found.append((spot, seeds.draw_one(rng, matching)))

@@ -12,7 +12,7 @@ from toolmark.suites.m3.local.families.family_words import family_words, write_q
 from toolmark.suites.m3.local.task_item import Arguments, TaskItem, Template
 
 
-def call(rng: random.Random) -> TaskItem:
+def call_item(rng: random.Random) -> TaskItem:
     """Tell the participants of a call its time on their own clocks."""
     offices = dict(
         zip(
@@ -67,7 +67,7 @@ def call(rng: random.Random) -> TaskItem:
     )
 
 
-def flight(rng: random.Random) -> TaskItem:
+def flight_item(rng: random.Random) -> TaskItem:
     """Calculate from a ticket how long a flight takes, and its landing time on the home clock."""
     codes = sorted({invented_names.random_code(rng, "AAA") for _ in range(9)})
     towns = invented_names.random_towns(rng, len(codes))
@@ -120,7 +120,7 @@ def flight(rng: random.Random) -> TaskItem:
     )
 
 
-def quiet(rng: random.Random) -> TaskItem:
+def quiet_item(rng: random.Random) -> TaskItem:
     """Set the quiet hours of the sites on a notice, each in its local time."""
     sites = dict(
         zip(
@@ -209,4 +209,4 @@ def _convert_time(minutes: int, here: str, there: str) -> tuple[str, Arguments]:
     )
 
 
-TEMPLATES: tuple[Template, ...] = (call, flight, quiet)
+TEMPLATES: tuple[Template, ...] = (call_item, flight_item, quiet_item)

@@ -29,7 +29,7 @@ _TILE_TOLERANCE = 12
 _SHAPES_PATH = f"images/{_PICTURE_NAME}"
 
 
-def cutout(rng: random.Random) -> TaskItem:
+def cutout_item(rng: random.Random) -> TaskItem:
     """Cut out the box with a unique colour; a list of places without colours has its edges."""
     unique_colour, *repeated_colours = rng.sample(_COLOURS, 3)
     colours = rng.sample([unique_colour, *repeated_colours, *repeated_colours], 5)
@@ -67,7 +67,7 @@ def cutout(rng: random.Random) -> TaskItem:
     )
 
 
-def prints(rng: random.Random) -> TaskItem:
+def prints_item(rng: random.Random) -> TaskItem:
     """Make a print: the largest box's colour decides its size, the smallest one's its filter."""
     colours = rng.sample(_COLOURS, 5)
     picture = _draw_boxes(rng, colours, _place_graded_boxes(rng))
@@ -104,7 +104,7 @@ def prints(rng: random.Random) -> TaskItem:
     )
 
 
-def samples(rng: random.Random) -> TaskItem:
+def samples_item(rng: random.Random) -> TaskItem:
     """Make the card of two paints that a slip orders; an index names the files of the paints."""
     paints = {name: _random_paint(rng) for name in rng.sample(family_words().paints, 5)}
     numbers = rng.sample(range(1000, 10000), 5)
@@ -145,7 +145,7 @@ def samples(rng: random.Random) -> TaskItem:
     )
 
 
-def scans(rng: random.Random) -> TaskItem:
+def scans_item(rng: random.Random) -> TaskItem:
     """Make a copy at the size printed on two scans; two colours identify the scans."""
     colours = rng.sample(_COLOURS, 5)
     numbers = rng.sample(range(120, 900), len(_COLOURS))
@@ -174,7 +174,7 @@ def scans(rng: random.Random) -> TaskItem:
     )
 
 
-TEMPLATES: tuple[Template, ...] = (cutout, prints, samples, scans)
+TEMPLATES: tuple[Template, ...] = (cutout_item, prints_item, samples_item, scans_item)
 
 
 # --- shapes -----------------------------------------------------------------------------

@@ -24,7 +24,7 @@ _CALCULATE = "calculator/calculate"
 _PRESENTATION_ID = "deck"
 
 
-def growth(rng: random.Random) -> TaskItem:
+def growth_item(rng: random.Random) -> TaskItem:
     """Summarise a chart on a new last slide: its change and its mean."""
     old, (town,) = _random_slides(rng), invented_names.random_towns(rng, 1)
     what, unit = rng.choice(family_words().measured_things)
@@ -55,7 +55,7 @@ def growth(rng: random.Random) -> TaskItem:
     )
 
 
-def budget(rng: random.Random) -> TaskItem:
+def budget_item(rng: random.Random) -> TaskItem:
     """Update a slide to match a photo of it, and add the sum of its lines."""
     slides = _random_slides(rng, 5)
     event = rng.choice(family_words().events)
@@ -90,7 +90,7 @@ def budget(rng: random.Random) -> TaskItem:
     )
 
 
-def exhibit(rng: random.Random) -> TaskItem:
+def exhibit_item(rng: random.Random) -> TaskItem:
     """Place a chart on the slide of its town, with its sum."""
     towns = invented_names.random_towns(rng, rng.randint(5, 7))
     what, unit = rng.choice(family_words().measured_things)
@@ -197,4 +197,4 @@ def _expect_slides(name: str, slides: Slides) -> dict[str, Any]:
     return {f"{name}.pptx": {"slides": [[title, "\n".join(points)] for title, points in slides]}}
 
 
-TEMPLATES: tuple[Template, ...] = (growth, budget, exhibit)
+TEMPLATES: tuple[Template, ...] = (growth_item, budget_item, exhibit_item)

@@ -14,7 +14,7 @@ from toolmark.suites.m3.local.server_configuration import DATABASE_FILE
 from toolmark.suites.m3.local.task_item import Arguments, TaskItem, Template
 
 
-def lend(rng: random.Random) -> TaskItem:
+def lend_item(rng: random.Random) -> TaskItem:
     """Lend the object with this code to a reader: add a loan, and update the object's state."""
     n = rng.randint(6, 9)
     names = invented_names.random_people(rng, 5)
@@ -68,7 +68,7 @@ def lend(rng: random.Random) -> TaskItem:
     )
 
 
-def recall(rng: random.Random) -> TaskItem:
+def recall_item(rng: random.Random) -> TaskItem:
     """Withdraw an article from sale, and record how many pieces go back to its supplier."""
     n, at, batch = 8, rng.randrange(8), invented_names.random_code(rng, "A999-99")
     firms = dict(
@@ -119,7 +119,7 @@ def recall(rng: random.Random) -> TaskItem:
     )
 
 
-def parcel(rng: random.Random) -> TaskItem:
+def parcel_item(rng: random.Random) -> TaskItem:
     """Forward a parcel to the depot that serves its town, with a note for the driver."""
     depots = dict(
         zip(_random_codes(rng, "D9A", 3), invented_names.random_first_names(rng, 3), strict=True)
@@ -203,4 +203,4 @@ def _expect_tables(
     return {DATABASE_FILE: {"tables": tables}}
 
 
-TEMPLATES: tuple[Template, ...] = (lend, recall, parcel)
+TEMPLATES: tuple[Template, ...] = (lend_item, recall_item, parcel_item)

@@ -23,7 +23,7 @@ Lines = list[tuple[str, int, Decimal]]
 Rows = list[list[Cell]]
 
 
-def claim(rng: random.Random) -> TaskItem:
+def claim_item(rng: random.Random) -> TaskItem:
     """Book a receipt as the next claim, with the account and tax rate of its shop."""
     shop, *others = invented_names.random_shops(rng, 5)
     accounts = {
@@ -50,7 +50,7 @@ def claim(rng: random.Random) -> TaskItem:
         files={"claims.xlsx": make_workbook(sheets)},
         steps=(
             (_read_sheet("claims.xlsx", "Claims"), _read_sheet("claims.xlsx", "Accounts")),
-            (_calculate(f"{total}*100/(100+{rate})"),),
+            (_calculator_call(f"{total}*100/(100+{rate})"),),
             (_write_sheet("claims.xlsx", "Claims", f"A{n + 2}", [row]),),
         ),
         expected_state=_expect_sheet("claims.xlsx", "Claims", [*booked, row]),
@@ -59,7 +59,7 @@ def claim(rng: random.Random) -> TaskItem:
     )
 
 
-def share(rng: random.Random) -> TaskItem:
+def share_item(rng: random.Random) -> TaskItem:
     """Divide a bill between three people: each pays for their own lines, and the agreed tip."""
     names, tip = sorted(invented_names.random_first_names(rng, 3)), rng.choice((5, 8, 10, 12, 15))
     parts, due = _divide_lines(rng, tip)
@@ -82,7 +82,9 @@ def share(rng: random.Random) -> TaskItem:
                 _read_sheet("evening.xlsx", "Agreed"),
                 _add_sheet("evening.xlsx", "Owed"),
             ),
-            tuple(_calculate(f"({_lines_expression(part)})*(100+{tip})/100") for part in parts),
+            tuple(
+                _calculator_call(f"({_lines_expression(part)})*(100+{tip})/100") for part in parts
+            ),
             (_write_sheet("evening.xlsx", "Owed", "A1", rows),),
         ),
         expected_state=_expect_sheet("evening.xlsx", "Owed", rows),
@@ -92,7 +94,7 @@ def share(rng: random.Random) -> TaskItem:
     )
 
 
-def refund(rng: random.Random) -> TaskItem:
+def refund_item(rng: random.Random) -> TaskItem:
     """Find the lines of a receipt that cost more than in the price list; claim the difference."""
     lines = _random_lines(rng, rng.randint(4, 6))
     listed = {name: price for name, _, price in lines}
@@ -113,10 +115,10 @@ def refund(rng: random.Random) -> TaskItem:
         files={"prices.xlsx": make_workbook({"Prices": [["Item", "Price"], *known]})},
         steps=(
             (_read_sheet("prices.xlsx", "Prices"), _add_sheet("prices.xlsx", "Refund")),
-            tuple(_calculate(f"{n}*({price}-{listed[name]})") for name, n, price in wrong),
+            tuple(_calculator_call(f"{n}*({price}-{listed[name]})") for name, n, price in wrong),
             (
                 _write_sheet("prices.xlsx", "Refund", "A1", rows),
-                _calculate("+".join(f"{more:.2f}" for more in back)),
+                _calculator_call("+".join(f"{more:.2f}" for more in back)),
             ),
         ),
         expected_state=_expect_sheet("prices.xlsx", "Refund", rows),
@@ -168,7 +170,7 @@ def _shuffle_names(rng: random.Random, known: Iterable[str]) -> list[str]:
     return rng.sample(sorted(known), len(set(known)))
 
 
-def _calculate(expression: str) -> tuple[str, Arguments]:
+def _calculator_call(expression: str) -> tuple[str, Arguments]:
     return "calculator/calculate", {"expression": expression}
 
 
@@ -196,4 +198,4 @@ def _expect_sheet(path: str, name: str, rows: Rows) -> dict[str, Any]:
     return {path: {"sheets": {name: cells}}}
 
 
-TEMPLATES: tuple[Template, ...] = (claim, share, refund)
+TEMPLATES: tuple[Template, ...] = (claim_item, share_item, refund_item)

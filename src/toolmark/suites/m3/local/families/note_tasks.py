@@ -17,7 +17,7 @@ from toolmark.suites.m3.local.task_item import TaskItem, Template
 # graph.
 
 
-def visitor(rng: random.Random) -> TaskItem:
+def visitor_item(rng: random.Random) -> TaskItem:
     """Enter a visitor from a form; the memory graph names the occupant of the room to see."""
     name, *staff = invented_names.random_people(rng, 6)
     rooms = [f"{rng.choice('ABC')} {number}" for number in rng.sample(range(101, 400), 5)]
@@ -59,7 +59,7 @@ def visitor(rng: random.Random) -> TaskItem:
     )
 
 
-def change(rng: random.Random) -> TaskItem:
+def change_item(rng: random.Random) -> TaskItem:
     """Replace a customer's phone number, and write the letter that the customer's plan requires."""
     *phones, new = _random_phones(rng, 6)
     codes = [f"C-{number}" for number in rng.sample(range(1000, 9999), 5)]
@@ -114,7 +114,7 @@ def change(rng: random.Random) -> TaskItem:
     )
 
 
-def watch(rng: random.Random) -> TaskItem:
+def watch_item(rng: random.Random) -> TaskItem:
     """Enter three guards from a form, with data from their files and the code of their place."""
     licences = {
         name: invented_names.random_code(rng, "AA-999")
@@ -159,7 +159,7 @@ def watch(rng: random.Random) -> TaskItem:
     )
 
 
-TEMPLATES: tuple[Template, ...] = (visitor, change, watch)
+TEMPLATES: tuple[Template, ...] = (visitor_item, change_item, watch_item)
 
 
 # --- the graph --------------------------------------------------------------------------

@@ -22,7 +22,7 @@ Settings: TypeAlias = Mapping[str, Mapping[str, int]]
 Changes: TypeAlias = Mapping[str, tuple[str, int]]
 
 
-def ticket(rng: random.Random) -> TaskItem:
+def ticket_item(rng: random.Random) -> TaskItem:
     """Do today's ticket on the board; its file names two settings, each in its own file."""
     before = _random_settings(rng, 5)
     numbers = [f"TK-{number}" for number in rng.sample(range(100, 1000), 3)]
@@ -59,7 +59,7 @@ def ticket(rng: random.Random) -> TaskItem:
     )
 
 
-def release(rng: random.Random) -> TaskItem:
+def release_item(rng: random.Random) -> TaskItem:
     """Make the kind of release on the note; its number follows from the previous release."""
     old = [rng.randint(1, 6), rng.randint(1, 9), rng.randint(1, 9)]
     kind = rng.randrange(3)
@@ -100,7 +100,7 @@ def release(rng: random.Random) -> TaskItem:
     )
 
 
-def fallback(rng: random.Random) -> TaskItem:
+def fallback_item(rng: random.Random) -> TaskItem:
     """Fix the setting on the notice; the history names the request that last changed it.
 
     The fallback value is only in that request: it is none of the values in the history.
@@ -144,7 +144,7 @@ def fallback(rng: random.Random) -> TaskItem:
     )
 
 
-TEMPLATES: tuple[Template, ...] = (ticket, release, fallback)
+TEMPLATES: tuple[Template, ...] = (ticket_item, release_item, fallback_item)
 
 
 # --- settings ---------------------------------------------------------------------------

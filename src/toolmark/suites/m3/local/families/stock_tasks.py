@@ -16,7 +16,7 @@ from toolmark.suites.m3.local.task_item import TaskItem, Template
 Rows: TypeAlias = Sequence[Sequence[Any]]
 
 
-def prices(rng: random.Random) -> TaskItem:
+def prices_item(rng: random.Random) -> TaskItem:
     """Correct prices: some tags of a shelf differ from the table of goods, which is not named."""
     table = f"goods_{rng.choice(family_words().wings)}"
     names = sorted(invented_names.random_goods(rng, 9))
@@ -69,7 +69,7 @@ def prices(rng: random.Random) -> TaskItem:
     )
 
 
-def delivery(rng: random.Random) -> TaskItem:
+def delivery_item(rng: random.Random) -> TaskItem:
     """Book a delivery: the note counts packs; the database has the pieces and price of a pack."""
     rows = _random_articles(rng, 7)
     packs = {row[0]: rng.randint(2, 15) for row in rng.sample(rows, 3)}
@@ -116,7 +116,7 @@ def delivery(rng: random.Random) -> TaskItem:
     )
 
 
-def reorder(rng: random.Random) -> TaskItem:
+def reorder_item(rng: random.Random) -> TaskItem:
     """Make an order per supplier for the articles that were counted below their minimum."""
     suppliers = rng.sample(family_words().suppliers, 3)
     kinds = [*suppliers[:2] * 2, suppliers[2], *(rng.choice(suppliers) for _ in range(3))]
@@ -161,7 +161,7 @@ def reorder(rng: random.Random) -> TaskItem:
     )
 
 
-TEMPLATES: tuple[Template, ...] = (prices, delivery, reorder)
+TEMPLATES: tuple[Template, ...] = (prices_item, delivery_item, reorder_item)
 
 
 # --- goods ------------------------------------------------------------------------------

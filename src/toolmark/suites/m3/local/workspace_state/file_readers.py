@@ -68,7 +68,7 @@ def _archive_names(data: bytes, budget: ReadBudget) -> list[str]:
         parts = archive.infolist()
     if len(parts) > MAX_PARTS:
         raise Unreadable(f"{len(parts)} parts; at most {MAX_PARTS} are read")
-    budget.spend(sum(part.file_size for part in parts))
+    budget.spend_bytes(sum(part.file_size for part in parts))
     return [part.filename for part in parts]
 
 
@@ -109,10 +109,10 @@ def _read_sheets(
         cells = {}
         rows = sheet.iter_rows()
         for row in islice(rows, MAX_ROWS):
-            budget.spend(8 * len(row))
+            budget.spend_bytes(8 * len(row))
             for cell in row:
                 if cell.value is not None:
-                    budget.spend(len(str(cell.value)))
+                    budget.spend_bytes(len(str(cell.value)))
                     cells[cell.coordinate] = cell
         if next(rows, None) is not None:
             raise Unreadable(f"more than {MAX_ROWS} rows")
@@ -144,7 +144,7 @@ def _read_slides(data: bytes, budget: ReadBudget) -> dict[str, Any]:
         picture_shapes = [shape for shape in shapes if isinstance(shape, Picture)]
         pictures.append(len(picture_shapes))
         placed.append([_placed_picture(shape, budget) for shape in picture_shapes])
-        budget.spend(64 * len(shapes) + sum(map(len, texts[-1])))
+        budget.spend_bytes(64 * len(shapes) + sum(map(len, texts[-1])))
     return {"slides": texts, "pictures": pictures, "placed": placed}
 
 
@@ -156,7 +156,7 @@ def _placed_picture(shape: Picture, budget: ReadBudget) -> dict[str, Any]:
     except (ValueError, LookupError, AttributeError):
         # The picture is linked, or missing from the file.
         return {"size_in": size}
-    budget.spend(len(data))
+    budget.spend_bytes(len(data))
     return {"sha256": hashlib.sha256(data).hexdigest(), "size_in": size}
 
 
@@ -227,7 +227,7 @@ def _read_table(
     for row in cursor:
         if len(rows) == MAX_ROWS:
             raise Unreadable(f"more than {MAX_ROWS} rows in {name[:60]!r}")
-        budget.spend(sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row))
+        budget.spend_bytes(sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row))
         rows.append(
             [{"size_bytes": len(cell)} if isinstance(cell, bytes) else cell for cell in row]
         )
@@ -239,7 +239,7 @@ def _read_picture(data: bytes, budget: ReadBudget) -> dict[str, Any]:
         size = image.size
         if size[0] * size[1] > MAX_PIXELS:
             raise Unreadable(f"{size[0]} x {size[1]} pixels; at most {MAX_PIXELS} are read")
-        budget.spend(size[0] * size[1] // 4)
+        budget.spend_bytes(size[0] * size[1] // 4)
         rgb = image.convert("RGB")
     red, green, blue = rgb.split()
     grey = not any(ImageChops.difference(red, other).getbbox() for other in (green, blue))
@@ -271,7 +271,7 @@ def _read_text(kind: str, data: bytes, budget: ReadBudget) -> dict[str, Any]:
         return {"size_bytes": len(data)}
     if len(data) > MAX_TEXT_BYTES:
         raise Unreadable(f"{len(data)} bytes of text; at most {MAX_TEXT_BYTES} are read")
-    budget.spend(len(data))
+    budget.spend_bytes(len(data))
     try:
         match kind:
             case ".json":

@@ -57,7 +57,7 @@ def read_repository(folder: Path, budget: ReadBudget) -> dict[str, Any]:
             "files": _head_files(git) if has_commits else {},
             "dirty": _dirty_paths(git),
         }
-        budget.spend(git.n_bytes)
+        budget.spend_bytes(git.n_bytes)
         return found
 
 

@@ -21,7 +21,7 @@ class ReadBudget:
     def __init__(self, n_bytes_left: int = MAX_TOTAL_BYTES) -> None:
         self.n_bytes_left = n_bytes_left
 
-    def spend(self, n_bytes: int) -> None:
+    def spend_bytes(self, n_bytes: int) -> None:
         """Subtract this many bytes. Raises Unreadable if fewer are left."""
         if n_bytes > self.n_bytes_left:
             raise Unreadable(
@@ -48,7 +48,7 @@ def read_contents(name: str, budget: ReadBudget, *, folder_fd: int) -> bytes:
             raise Unreadable("not a regular file")
         if status.st_size > MAX_FILE_BYTES:
             raise Unreadable(f"{status.st_size} bytes; at most {MAX_FILE_BYTES} are read")
-        budget.spend(status.st_size)
+        budget.spend_bytes(status.st_size)
         # The file may have grown: read no more bytes than were spent.
         return file.read(status.st_size)
 

@@ -40,7 +40,7 @@ def find_differences(expects: Mapping[str, Any], found: Mapping[str, Any]) -> li
     differences: list[str] = []
     for path, expected in expects.items():
         if expected == ABSENT and path not in found and REST_KEY in found:
-            differences.append(f"{path}: cannot be compared, {_shorten(found[REST_KEY])}")
+            differences.append(f"{path}: cannot be compared, {_short_repr(found[REST_KEY])}")
         differences += _value_differences(expected, found.get(path, _MISSING), path)
     return differences
 
@@ -48,15 +48,15 @@ def find_differences(expects: Mapping[str, Any], found: Mapping[str, Any]) -> li
 def _value_differences(expected: Any, value: Any, where: str) -> Iterator[str]:
     if expected == ABSENT:
         if value is not _MISSING:
-            yield f"{where}: should not be there, and is {_shorten(value)}"
+            yield f"{where}: should not be there, and is {_short_repr(value)}"
     elif value is _MISSING:
-        yield f"{where}: is not there; expected {_shorten(expected)}"
+        yield f"{where}: is not there; expected {_short_repr(expected)}"
     elif isinstance(expected, Mapping):
         yield from _mapping_differences(expected, value, where)
     elif isinstance(expected, Sequence) and not isinstance(expected, str | bytes):
         yield from _sequence_differences(expected, value, where)
     elif not is_equal(expected, value):
-        yield f"{where}: expected {_shorten(expected)}, found {_shorten(value)}"
+        yield f"{where}: expected {_short_repr(expected)}, found {_short_repr(value)}"
 
 
 def _mapping_differences(expected: Mapping[str, Any], actual: Any, where: str) -> Iterator[str]:
@@ -68,13 +68,13 @@ def _mapping_differences(expected: Mapping[str, Any], actual: Any, where: str) -
         return
     if expected.keys() == {"near", "within"}:
         if not _is_near(expected["near"], actual, Decimal(repr(expected["within"]))):
-            yield f"{where}: {_shorten(actual)} is not near {_shorten(expected['near'])}"
+            yield f"{where}: {_short_repr(actual)} is not near {_short_repr(expected['near'])}"
         return
     if not isinstance(actual, Mapping):
-        yield f"{where}: expected {_shorten(dict(expected))}, found {_shorten(actual)}"
+        yield f"{where}: expected {_short_repr(dict(expected))}, found {_short_repr(actual)}"
         return
     if "unreadable" in actual and "unreadable" not in expected:
-        yield f"{where}: could not be read: {_shorten(actual['unreadable'])}"
+        yield f"{where}: could not be read: {_short_repr(actual['unreadable'])}"
         return
     for key, value in expected.items():
         yield from _value_differences(value, actual.get(key, _MISSING), f"{where}, {key}")
@@ -82,7 +82,7 @@ def _mapping_differences(expected: Mapping[str, Any], actual: Any, where: str) -
 
 def _sequence_differences(expected: Sequence[Any], actual: Any, where: str) -> Iterator[str]:
     if not isinstance(actual, Sequence) or isinstance(actual, str) or len(actual) != len(expected):
-        yield f"{where}: expected {_shorten(list(expected))}, found {_shorten(actual)}"
+        yield f"{where}: expected {_short_repr(list(expected))}, found {_short_repr(actual)}"
         return
     for place, (one, other) in enumerate(zip(expected, actual, strict=True), 1):
         yield from _value_differences(one, other, f"{where}, item {place}")
@@ -97,12 +97,13 @@ def _missing_items(expected: Sequence[Any], actual: Any, where: str) -> Iterator
         else:
             inside = False
         if not inside:
-            yield f"{where}: {_shorten(want)} is not in {_shorten(actual)}"
+            yield f"{where}: {_short_repr(want)} is not in {_short_repr(actual)}"
 
 
 def _unordered_differences(expected: Sequence[Any], actual: Any, where: str) -> Iterator[str]:
     if not isinstance(actual, Sequence) or isinstance(actual, str) or len(actual) != len(expected):
-        yield f"{where}: expected in any order {_shorten(list(expected))}, found {_shorten(actual)}"
+        wanted, found = _short_repr(list(expected)), _short_repr(actual)
+        yield f"{where}: expected in any order {wanted}, found {found}"
         return
     mismatches = [
         [next(_value_differences(want, item, ""), None) is not None for item in actual]
@@ -113,7 +114,7 @@ def _unordered_differences(expected: Sequence[Any], actual: Any, where: str) -> 
     rows, columns = linear_sum_assignment(mismatches)
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
         if mismatches[row][column]:
-            yield f"{where}: {_shorten(expected[row])} is not among {_shorten(actual)}"
+            yield f"{where}: {_short_repr(expected[row])} is not among {_short_repr(actual)}"
 
 
 def _is_near(expected: Any, actual: Any, within: Decimal) -> bool:
@@ -173,7 +174,7 @@ def _to_decimal(value: Any) -> Decimal | None:
     return found if found.is_finite() else None
 
 
-def _shorten(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     try:
         text = repr(value)
     except ValueError:

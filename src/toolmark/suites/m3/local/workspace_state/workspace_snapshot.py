@@ -105,14 +105,16 @@ def _list_entries(folder: Path) -> Iterator[tuple[str, Reader]]:
             folders.remove(".git")
             yield where, _repository_reader(root)
         elif ".git" in files:
-            yield where, _refuse("`.git` is a file that leads elsewhere")
+            yield where, _unreadable_reader("`.git` is a file that leads elsewhere")
         for name in [name for name in folders if _is_link(name, folder_fd)]:
-            yield f"{at}{name}", _refuse("a link, which is not followed")
+            yield f"{at}{name}", _unreadable_reader("a link, which is not followed")
         if folders and folder_depth(root, folder) >= MAX_FOLDER_DEPTH:
             folders.clear()
             yield (
                 REST_KEY,
-                _refuse(f"folders more than {MAX_FOLDER_DEPTH} deep; the rest is left out"),
+                _unreadable_reader(
+                    f"folders more than {MAX_FOLDER_DEPTH} deep; the rest is left out"
+                ),
             )
         side_files = {f"{name}{end}" for name in files for end in _DATABASE_SIDE_FILES}
         for name in sorted(set(files) - side_files - {".git"}):
@@ -123,7 +125,7 @@ def _is_link(name: str, folder_fd: int) -> bool:
     return stat.S_ISLNK(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode)
 
 
-def _refuse(reason: str) -> Reader:
+def _unreadable_reader(reason: str) -> Reader:
     return lambda _: {"unreadable": reason}
 
 

@@ -1,0 +1,72 @@
+"""Asks a judge model until its reply can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from toolmark.core.failure import Failure
+from toolmark.core.model import Model
+from toolmark.core.records import Judgement, Reply, Request, Trajectory, Usage
+
+MAX_ATTEMPTS = 5
+T = TypeVar("T")
+
+
+class JudgeAnswer(NamedTuple, Generic[T]):
+    """What a judge answered; `value` is None where no reply could be used, and `reason` says why.
+
+    `replies` are all its replies, the last one is the one that counts.
+    """
+
+    value: T | None
+    reason: str
+    replies: tuple[Reply, ...]
+
+
+async def ask_until_usable(
+    model: Model,
+    make_request: Callable[[str, int], Request],
+    parse: Callable[[Reply], tuple[T | None, str]],
+    *,
+    repeat: int,
+) -> JudgeAnswer[T]:
+    """Ask until a reply can be used, at most `MAX_ATTEMPTS` times. Raises EndpointError.
+
+    `make_request` takes what was wrong with the last reply, "" at first, and the number of the
+    request, which differs between attempts: the cache must not return the previous reply.
+    """
+    replies: list[Reply] = []
+    value, reason = None, ""
+    while value is None and len(replies) < MAX_ATTEMPTS:
+        reply = await model(make_request(reason, repeat * MAX_ATTEMPTS + len(replies)))
+        replies.append(reply)
+        value, reason = parse(reply)
+        if reply.stop == "over_long":  # a second request would be as long
+            break
+    return JudgeAnswer(value, reason, tuple(replies))
+
+
+def make_judgement(answer: JudgeAnswer[float], kind: str, trajectory: Trajectory) -> Judgement:
+    """Return an answer as a judgement without the judge's name."""
+    reason, n = answer.reason, len(answer.replies)
+    if n > 1:
+        reason = f"{n} attempts, the last one: {reason}"
+    failure = Failure(stage="judge", kind="judge", message=reason)
+    return Judgement(
+        task=trajectory.task,
+        repeat=trajectory.repeat,
+        kind=kind,
+        judge="",
+        value=answer.value,
+        text=answer.replies[-1].text,
+        failure=failure if answer.value is None else None,
+        usage=total_usage(answer.replies),
+        served_model=answer.replies[-1].model,
+    )
+
+
+def total_usage(replies: Sequence[Reply]) -> Usage:
+    """Return the tokens of all replies."""
+    fields = Usage.__struct_fields__
+    return Usage(**{name: sum(getattr(r.usage, name) for r in replies) for name in fields})

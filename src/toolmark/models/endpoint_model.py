@@ -1,0 +1,421 @@
+"""A model behind an endpoint: one request, one reply, over any wire.
+
+What differs between protocols is in `models.wires`. Here is what they share: the address, the key,
+what an endpoint refuses, complaints, and the rule that no reply may hold the key.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Coroutine, Iterator, Mapping, Set
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from toolmark.core import secrets
+from toolmark.core.errors import EndpointError, Rejected, TornReply, UsageError, suggest_names
+from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
+from toolmark.core.records import Reply, Request
+from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile, provider_table
+from toolmark.models.connection_defaults import TIMEOUT_S
+from toolmark.models.http_client import HttpClient, HttpResponse
+from toolmark.models.secret_mask import SecretMask
+from toolmark.models.wire_names import WireName
+from toolmark.models.wires.chat_completions import CHAT_WIRE
+from toolmark.models.wires.reply_parts import ErrorInBody
+from toolmark.models.wires.request_parts import given_settings, is_json
+from toolmark.models.wires.wire import (
+    EncodedRequest,
+    EncoderSettings,
+    RequestEncoder,
+    Wire,
+)
+
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+_MAX_QUOTED_CHARS = 120
+_MAX_INSPECTED_BYTES = 4096  # of an incomplete body that are checked
+_UNREADABLE_STATUSES = (400, 422)
+_MAX_PAUSES = 8  # of one reply that is asked to go on
+KEY_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
+"""Headers that contain keys."""
+_MIN_KEY_CHARS = 12  # shorter text, such as EMPTY, is no key, and any reply may contain it
+
+
+class EndpointModel(Model):
+    """A model behind `url` (without the path of the wire), known there as `model`.
+
+    `key` is sent in the wire's header only. `key_name` is the variable it came from, for
+    messages. `public_url` is the address as it may be shown and stored. `headers` are added to each
+    request. Images and audio are read from `media`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        wire: Wire = CHAT_WIRE,
+        key: str = "",
+        key_name: str = "OPENAI_API_KEY",
+        headers: Mapping[str, str] = _NO_HEADERS,
+        timeout_s: float = TIMEOUT_S,
+        media: MediaStore | None = None,
+        name: str = "",
+        wire_profile: endpoint_profile.EndpointProfile | None = None,
+        is_stream: bool = False,
+    ) -> None:
+        self.url = url
+        self.model = model
+        self.wire = wire
+        self.is_stream = is_stream
+        self.name = name or model
+        self.key_name = key_name
+        self.profile = wire.settle_profile(
+            wire_profile or provider_table.profile_for_url(url, model, wire.name), headers
+        )
+        self._key = key
+        self.public_url = secrets.mask_address(url)
+        self.origin = _origin_digest(wire.name, self.public_url, model)
+        self.media = media
+        self._encoder = self._make_encoder(self.profile)
+        path = wire.request_path(model, is_stream=is_stream)
+        self._request_url = endpoint_address.join_path(url, path)
+        url_keys = tuple(
+            form
+            for part in secrets.keys_in_address(url)
+            for form in dict.fromkeys((part, unquote(part)))
+        )
+        name_looks_like_key = secrets.looks_like_key(model)
+        self.mask = SecretMask(
+            key, (*headers.values(), *url_keys, *((model,) if name_looks_like_key else ()))
+        )
+        self._public_model_name = secrets.mask_model_spec(model) if name_looks_like_key else ""
+        secrets_found = (key, *_keys_in_headers(headers), *url_keys)
+        self._reply_mask = SecretMask(
+            "", (each for each in secrets_found if len(each) >= _MIN_KEY_CHARS)
+        )
+        default_headers = {
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream" if is_stream else "application/json",
+            **wire.headers(key, self.profile),
+        }
+        self._refused_settings: frozenset[str] = frozenset()
+        self._unsent_settings: frozenset[str] = frozenset()
+        self._client = HttpClient(_merge_headers(default_headers, headers), timeout_s=timeout_s)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(url={self.public_url!r}, model={self.model!r})"
+
+    @property
+    def identity(self) -> str:
+        """What replies depend on in addition to the request; never the key.
+
+        Settings that the endpoint refused are not part of it. They follow from the endpoint, and
+        the identity must be the same before and after a refusal.
+        """
+        settings: list[Any] = [self.public_url, self.model, _profile_identity(self.profile)]
+        if self.wire.name != "chat" or self.is_stream:
+            settings += [self.wire.name, self.is_stream]
+        return msgspec.json.encode(settings).decode()
+
+    @property
+    def refused_settings(self) -> frozenset[str]:
+        """The settings of Sampling that the endpoint refused and that are left out since then."""
+        return self._refused_settings - {"max_tokens"}  # is sent by its newer name
+
+    @property
+    def unsent_settings(self) -> frozenset[str]:
+        """The settings of Sampling that were asked for and that the profile never sends."""
+        return self._unsent_settings
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Ask once; raises EndpointError, but a fault of the model is in the Reply.
+
+        A reply that contains the key is refused, because replies are stored and passed on. A
+        request that is refused for its form is sent again in a form that the endpoint accepts.
+        """
+        try:
+            return await self._request_reply(request)
+        except EndpointError as error:
+            self._mask_error(error)
+            raise
+
+    def with_profile(self, new_profile: endpoint_profile.EndpointProfile) -> EndpointModel:
+        """Return the same model with another profile, over the same connections."""
+        other = copy.copy(self)
+        other.profile = new_profile
+        adapted_profile = endpoint_profile.adapt_profile(new_profile, self._refused_settings)
+        other._encoder = other._make_encoder(adapted_profile)
+        return other
+
+    async def list_models(self) -> tuple[str, ...] | None:
+        """Return the names that the server offers; None if it does not list them.
+
+        Raises EndpointError if it cannot be reached or refuses the key.
+        """
+        try:
+            return await self._fetch_model_names()
+        except EndpointError as error:
+            self._mask_error(error)
+            raise
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _request_reply(self, request: Request) -> Reply:
+        if self.profile.unsent_settings:
+            unsent = given_settings(request.sampling).keys() & set(self.profile.unsent_settings)
+            self._unsent_settings |= unsent
+        self._check_tool_count(request)
+        sent = self._encoder.encode_request(request)
+        answer = await self._post(sent)
+        if answer.status in _UNREADABLE_STATUSES:
+            sent, answer = await self._retry_adapted(request, sent, answer)
+        if answer.status != 200:
+            return await self._handle_failure(request, answer, answer.status, answer.body)
+        try:
+            answer = await self._read_paused_rest(sent, answer)
+            if answer.status != 200:
+                return await self._handle_failure(request, answer, answer.status, answer.body)
+            reply = self.wire.decode_reply(answer.body, sent.names, answer.latency_s, self.origin)
+            reply = _add_answer_facts(reply, sent, answer)
+            if reply.calls and reply.stop == "stop" and _is_cut(request, reply):
+                reply = msgspec.structs.replace(reply, stop="length")
+            return self._check_reply_secrets(reply, answer.body)
+        except ErrorInBody as failure:
+            return await self._handle_failure(request, answer, None, failure.body)
+        except TornReply as error:
+            text = answer.body[:_MAX_INSPECTED_BYTES].decode("utf-8", "replace")
+            shown = self.mask.cut_text(
+                text, _MAX_QUOTED_CHARS, is_complete=len(answer.body) <= _MAX_INSPECTED_BYTES
+            )
+            raise TornReply(f"{error}: {shown!r}") from None
+
+    def _post(self, sent: EncodedRequest) -> Coroutine[Any, Any, HttpResponse]:
+        if self.is_stream:
+            assembler = self.wire.make_assembler()
+            return self._client.post_stream(self._request_url, sent.body, assembler, sent.headers)
+        return self._client.post(self._request_url, sent.body, sent.headers)
+
+    async def _read_paused_rest(self, sent: EncodedRequest, answer: HttpResponse) -> HttpResponse:
+        """Return the answer with all of its reply, for an endpoint that pauses a long one.
+
+        Each part is asked for once; after the last allowed one the reply stays as it is.
+        """
+        for _ in range(_MAX_PAUSES):
+            following = self.wire.continue_request(sent, answer.body)
+            if following is None:
+                break
+            rest = await self._post(following)
+            if rest.status != 200:
+                return rest
+            answer = answer._replace(
+                body=self.wire.join_bodies(answer.body, rest.body),
+                latency_s=answer.latency_s + rest.latency_s,
+            )
+        return answer
+
+    def _check_tool_count(self, request: Request) -> None:
+        limit = self.profile.max_tools
+        if limit is not None and len(request.tools) > limit:
+            raise UsageError(
+                f"{len(request.tools)} tools are offered, and this endpoint takes at most {limit}; "
+                "next: choose a suite or a setting with fewer tools, or another endpoint"
+            )
+
+    def _check_reply_secrets(self, reply: Reply, body: bytes) -> Reply:
+        """Return a reply without a key; for a reply that was cut, the complete body is checked."""
+        secret = self._reply_mask
+        if secret and (
+            secret.contains_secret("\n".join(_reply_texts(reply)))
+            or (reply.defects and secret.body_contains_secret(body))
+        ):
+            raise Rejected(
+                f"the reply holds the key ({self.key_name}): none of it is stored. An endpoint "
+                "that "
+                "shows keys is not to be trusted with one"
+            )
+        if self._public_model_name and self.model in reply.model:
+            return msgspec.structs.replace(reply, model=self._public_model_name)
+        return reply
+
+    async def _retry_adapted(
+        self, request: Request, sent: EncodedRequest, answer: HttpResponse
+    ) -> tuple[EncodedRequest, HttpResponse]:
+        """Ask again while the body can be changed to what the endpoint says it accepts.
+
+        A refused setting is left out of later requests once an answer came without it: only that
+        proves that the setting was the reason.
+        """
+        given = _refusable_settings(request) | self.wire.optional_settings
+        refused: frozenset[str] = frozenset()
+        repaired = False
+        while answer.status in _UNREADABLE_STATUSES:
+            refused |= (
+                complaint_outcome.refused_settings(self._parse_complaint(answer.body)) & given
+            )
+            encoder = self._adapted_encoder(refused)
+            adapted = encoder.encode_request(request, repair_arguments=repaired)
+            if adapted.body == sent.body and not repaired:
+                # some servers parse the arguments in the history and refuse any that are not a JSON
+                # object
+                repaired = True
+                adapted = encoder.encode_request(request, repair_arguments=True)
+            if adapted.body == sent.body:
+                return sent, answer
+            sent = adapted
+            answer = await self._post(sent)
+        if answer.status == 200:
+            self._refused_settings |= refused
+            self._encoder = self._adapted_encoder(refused)
+        return sent, answer
+
+    def _make_encoder(self, profile: endpoint_profile.EndpointProfile) -> RequestEncoder:
+        return self.wire.make_encoder(
+            EncoderSettings(self.model, profile, self.media, self.origin, self.is_stream)
+        )
+
+    def _adapted_encoder(self, refused: frozenset[str]) -> RequestEncoder:
+        """Return the encoder that leaves out these settings too; requests in flight share it."""
+        current = self._encoder
+        adapted_profile = endpoint_profile.adapt_profile(current.profile, refused)
+        if adapted_profile == current.profile:
+            return current
+        return self._make_encoder(adapted_profile)
+
+    async def _fetch_model_names(self) -> tuple[str, ...] | None:
+        if not self.profile.lists_models:
+            return None
+        answer = await self._client.get(endpoint_address.join_path(self.url, self.wire.models_path))
+        if answer.status in (401, 403):
+            found = complaint_outcome.reply_or_error(
+                answer, self._parse_complaint(answer.body), self.key_name, answer.status
+            )
+            if isinstance(found, EndpointError):
+                raise found
+        if answer.status != 200:
+            return None
+        return self.wire.decode_model_names(answer.body)
+
+    def _mask_error(self, error: EndpointError) -> None:
+        """Remove secrets from the text of an error, so that it can be printed and stored."""
+        error.args = (self.mask(str(error)),)
+
+    async def _handle_failure(
+        self, request: Request, answer: HttpResponse, http_status: int | None, body: bytes
+    ) -> Reply:
+        """Return the Reply if the failure is the model's, else raise the endpoint's error."""
+        if http_status is not None and not http_status >= 300:
+            raise TornReply(f"status {http_status} is no answer to a request")
+        complaint = self._parse_complaint(body)
+        http_status = complaint.status() if http_status is None else http_status
+        found = complaint_outcome.reply_or_error(
+            answer,
+            complaint,
+            self.key_name,
+            http_status,
+            complaint_outcome.request_subjects(request),
+        )
+        if isinstance(found, Reply):
+            return msgspec.structs.replace(found, latency_s=answer.latency_s)
+        if isinstance(found, Rejected) and found.kind == "rejected.not_found":
+            raise Rejected(
+                f"{found}{await self._suggest_model_names()}", found.status, kind=found.kind
+            )
+        raise found
+
+    def _parse_complaint(self, body: bytes) -> complaint_outcome.Complaint:
+        return complaint_outcome.Complaint(body, self.mask)
+
+    async def _suggest_model_names(self) -> str:
+        """Return the end of a sentence about a model name that was not found."""
+        try:
+            names = await self.list_models()
+        except EndpointError:
+            return ""
+        if not names:
+            return ""
+        return f"; is the model name {self.model!r} right?{suggest_names(self.model, names)}"
+
+
+def _add_answer_facts(reply: Reply, sent: EncodedRequest, answer: HttpResponse) -> Reply:
+    """Return the reply with what the request and the transport know of it."""
+    if not (sent.adaptations or answer.request_id or answer.first_token_s is not None):
+        return reply
+    return msgspec.structs.replace(
+        reply,
+        adaptations=sent.adaptations + reply.adaptations,
+        request_id=answer.request_id or reply.request_id,
+        first_token_s=answer.first_token_s,
+        first_call_s=answer.first_call_s,
+    )
+
+
+def _refusable_settings(request: Request) -> Set[str]:
+    """Return what a request contains that it can be sent without."""
+    found = given_settings(request.sampling).keys() | (
+        request.sampling.extra.keys() & {"tool_choice"}
+    )
+    has_state = any(message.provider_state for message in request.messages)
+    return found | {"reasoning_history"} if has_state else found
+
+
+def _is_cut(request: Request, reply: Reply) -> bool:
+    """Return whether arguments end where the limit of tokens is reached, whatever the stop says."""
+    limit = request.sampling.max_tokens
+    if limit is None or reply.usage.output < limit:
+        return False
+    return any(not is_json(call.arguments) for call in reply.calls)
+
+
+def _keys_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
+    """Yield the keys in headers: values of known key headers, and values that look like keys."""
+    for name, value in headers.items():
+        if (
+            name.lower() in KEY_HEADERS
+            or secrets.is_secret_name(name)
+            or secrets.looks_like_key(value)
+        ):
+            yield from secrets.secrets_in_header(name, value)
+
+
+def _reply_texts(reply: Reply) -> Iterator[str]:
+    """Yield the texts of a reply."""
+    yield from (reply.text, reply.reasoning, reply.model, reply.finish)
+    yield from (reply.request_id, reply.fingerprint, reply.upstream)
+    if reply.provider_state is not None:
+        yield reply.provider_state.data
+    for call in reply.calls:
+        yield from (call.name, call.arguments, call.id)
+
+
+def _profile_identity(profile: endpoint_profile.EndpointProfile) -> dict[str, Any]:
+    """Return the fields of a profile that replies depend on.
+
+    A field that came later counts where it differs from its default: cached replies stay valid.
+    """
+    fields, defaults = (
+        msgspec.to_builtins(each) for each in (profile, endpoint_profile.DEFAULT_PROFILE)
+    )
+    first = endpoint_profile.FIRST_FIELDS
+    return {
+        name: value for name, value in fields.items() if name in first or value != defaults[name]
+    }
+
+
+def _origin_digest(wire: WireName, url: str, model: str) -> str:
+    """Return what identifies an endpoint's model, for the state that goes back to it."""
+    return hashlib.sha256("\n".join((wire, url, model)).encode()).hexdigest()[:16]
+
+
+def _merge_headers(defaults: Mapping[str, str], overrides: Mapping[str, str]) -> dict[str, str]:
+    """Return the default headers, replaced by the user's headers of the same name."""
+    override_names = {name.lower() for name in overrides}
+    return {
+        name: value for name, value in defaults.items() if name.lower() not in override_names
+    } | dict(overrides)

@@ -1,0 +1,334 @@
+"""The body of an Anthropic message as a Reply.
+
+The usual body is decoded fast, into typed structs. Everything else is read by the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from toolmark.core.errors import TornReply
+from toolmark.core.json_codec import escape_surrogates
+from toolmark.core.records import Adaptation, ProviderState, Reply, StopReason, Usage
+from toolmark.models.wires import anthropic_state, reply_parts
+from toolmark.models.wires.reply_parts import CallTexts, ErrorInBody, WrongShape
+from toolmark.models.wires.tool_names import ToolNames
+
+Json = dict[str, Any]
+
+PAUSED = "pause_turn"
+_STOP_BY_REASON: dict[str, StopReason] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "over_long",
+    "refusal": "refused",
+    PAUSED: "length",
+}
+_PLAIN_REASONS = ("end_turn", "tool_use", "max_tokens")  # `Reply.stop` and the calls say as much
+_PLAIN_MEMBERS = frozenset(("type", "text", "id", "name", "input"))
+_NO_USAGE = Usage()
+
+
+class _Block(Struct):
+    type: str = ""
+    text: str = ""
+    thinking: str = ""
+    id: str = ""
+    name: str | None = None
+    input: Raw = Raw(b"")
+
+
+# what the neutral records have room for: any other member, and any other block, is state
+
+
+class _PlainText(Struct, tag="text", tag_field="type", forbid_unknown_fields=True):
+    text: str
+    citations: None = None
+
+
+class _PlainCall(Struct, tag="tool_use", tag_field="type", forbid_unknown_fields=True):
+    id: str
+    name: str
+    input: Raw
+    caller: None = None
+    toolset_name: None = None
+
+
+class _OutputDetails(Struct):
+    thinking_tokens: int | None = None
+
+
+class _Usage(Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    output_tokens_details: _OutputDetails | None = None
+
+
+class _StopDetails(Struct):
+    category: str | None = None
+
+
+class _Transformation(Struct):
+    type: str = ""
+
+
+class _Body(Struct):
+    content: Raw
+    stop_reason: str | None = None
+    stop_details: _StopDetails | None = None
+    model: str = ""
+    usage: _Usage | None = None
+    input_transformations: list[_Transformation] | None = None
+
+
+_decode_body = msgspec.json.Decoder(_Body).decode
+_decode_plain_blocks = msgspec.json.Decoder(list[_PlainText | _PlainCall]).decode
+_decode_blocks = msgspec.json.Decoder(list[_Block]).decode
+
+
+class _Content(NamedTuple):
+    """What a message said, and its blocks as they go back, "" for none."""
+
+    text: str
+    reasoning: str
+    calls: list[CallTexts]
+    state: str = ""
+
+
+class _Envelope(NamedTuple):
+    """What a message says of itself."""
+
+    stop: StopReason
+    finish: str
+    model: str
+    usage: Usage
+    defects: tuple[str, ...]
+    n_dropped: int = 0
+
+
+def decode_reply(body: bytes, names: ToolNames, latency_s: float, origin: str) -> Reply:
+    """Decode a message; `names` gives the tool's own name for a name as sent.
+
+    Raises TornReply if the body is no message, ErrorInBody if it contains an error. Neither text
+    quotes the body, which may repeat a key. No body raises anything else. Blocks of the wrong shape
+    are a malformed Reply with their JSON as the text. What is longer than the limits is cut, and
+    `Reply.defects` says so; the blocks that go back are never cut.
+    """
+    reply_parts.check_size(body)
+    try:
+        decoded = _decode_body(body)
+        content = _read_content(bytes(decoded.content))
+    except (msgspec.DecodeError, UnicodeError, RecursionError, WrongShape):
+        return _decode_loosely(body, names, latency_s, origin)
+    details = decoded.stop_details
+    stop, finish = _read_stop(decoded.stop_reason, details.category if details else None)
+    usage, defects = _read_usage(decoded.usage)
+    changes = decoded.input_transformations or ()
+    n_dropped = sum(each.type == "thinking_dropped" for each in changes)
+    model = reply_parts.short_model_name(decoded.model)
+    envelope = _Envelope(stop, finish, model, usage, defects, n_dropped)
+    is_long = len(body) > reply_parts.UNLIMITED_BYTES
+    return _make_reply(content, envelope, names, latency_s, origin, is_long=is_long)
+
+
+def _read_content(raw: bytes) -> _Content:
+    """Return the content, with its bytes where the neutral records lack a part of it."""
+    try:
+        plain = _decode_plain_blocks(raw)
+    except msgspec.ValidationError:
+        return _join_blocks(_decode_blocks(raw), raw.decode())
+    text = ""
+    calls: list[CallTexts] = []
+    for index, block in enumerate(plain):
+        if isinstance(block, _PlainCall):
+            source = bytes(block.input)
+            if not source.startswith(b"{"):
+                return _join_blocks(_decode_blocks(raw), raw.decode())
+            calls.append((block.name, source.decode(), block.id))
+        elif index:
+            return _join_blocks(_decode_blocks(raw), raw.decode())
+        else:
+            text = block.text
+    return _Content(text, "", calls)
+
+
+def _join_blocks(blocks: list[_Block], state: str) -> _Content:
+    texts: list[str] = []
+    thoughts: list[str] = []
+    calls: list[CallTexts] = []
+    for block in blocks:
+        match block.type:
+            case "text":
+                texts.append(block.text)
+            case "thinking":
+                thoughts.append(block.thinking)
+            case "tool_use":
+                if block.name is None:
+                    raise WrongShape
+                arguments = anthropic_state.call_arguments(bytes(block.input))
+                calls.append((block.name, arguments, block.id))
+    return _Content("".join(texts), "\n\n".join(filter(None, thoughts)), calls, state)
+
+
+def _read_stop(reason: object, category: object) -> tuple[StopReason, str]:
+    """Return how the message ended, and the endpoint's own word for an end that `stop` lacks."""
+    if not isinstance(reason, str):
+        return "stop", ""
+    stop = _STOP_BY_REASON.get(reason, "stop")
+    if reason in _PLAIN_REASONS:
+        return stop, ""
+    finish = f"{reason}: {category}" if isinstance(category, str) and category else reason
+    return stop, reply_parts.short_model_name(finish)
+
+
+def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
+    if usage is None:
+        return _NO_USAGE, ()
+    details = usage.output_tokens_details
+    return _count_usage(
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        (details.thinking_tokens or 0) if details else 0,
+        usage.cache_read_input_tokens or 0,
+        usage.cache_creation_input_tokens or 0,
+    )
+
+
+def _count_usage(
+    n_fresh: int, n_output: int, n_reasoning: int, n_cached: int, n_written: int
+) -> tuple[Usage, tuple[str, ...]]:
+    """Return the counts; the endpoint's input excludes what was read from or put in its cache."""
+    parts = (n_fresh, n_cached, n_written)
+    n_input = -1 if min(parts) < 0 else sum(parts)
+    return reply_parts.check_counts(n_input, n_output, n_reasoning, n_cached, n_written)
+
+
+def _make_reply(
+    content: _Content,
+    envelope: _Envelope,
+    names: ToolNames,
+    latency_s: float,
+    origin: str,
+    *,
+    is_long: bool,
+) -> Reply:
+    text, reasoning, calls, state = content
+    stop, defects = envelope.stop, envelope.defects
+    if is_long:
+        text, reasoning, calls, cut = reply_parts.shorten_reply(text, reasoning, calls)
+        defects = cut + defects
+        stop = "length" if cut and stop == "stop" else stop
+    provider_state = None
+    if state:
+        data = anthropic_state.write_state(state, names.encoded)
+        provider_state = ProviderState(wire="anthropic", origin=origin, data=data)
+    return Reply(
+        text=escape_surrogates(text),
+        calls=reply_parts.make_calls(calls, names),
+        stop=stop,
+        reasoning=escape_surrogates(reasoning),
+        usage=envelope.usage,
+        latency_s=latency_s,
+        model=envelope.model,
+        defects=defects,
+        provider_state=provider_state,
+        finish=envelope.finish,
+        adaptations=_dropped_thoughts(envelope.n_dropped) if envelope.n_dropped else (),
+    )
+
+
+def _dropped_thoughts(n: int) -> tuple[Adaptation, ...]:
+    detail = f"the endpoint left out {n} thoughts, before which something has changed"
+    return (Adaptation(kind="state_dropped", detail=detail),)
+
+
+# --- anything unusual -------------------------------------------------------------------
+
+
+def _decode_loosely(body: bytes, names: ToolNames, latency_s: float, origin: str) -> Reply:
+    """Decode a body that is not as documented, as far as possible."""
+    decoded = reply_parts.parse_object(body)
+    blocks = decoded.get("content")
+    failure = decoded.get("error")
+    if not blocks and (failure or decoded.get("type") == "error"):
+        raise ErrorInBody({"error": failure or decoded})
+    if isinstance(blocks, str):
+        blocks = [{"type": "text", "text": blocks}]
+    if blocks is None:
+        raise TornReply("the answer holds no content")
+    details = decoded.get("stop_details")
+    stop, finish = _read_stop(
+        decoded.get("stop_reason"), details.get("category") if isinstance(details, dict) else None
+    )
+    model = reply_parts.short_model_name(decoded.get("model"))
+    usage, defects = _parse_usage(decoded.get("usage"))
+    n_dropped = _count_dropped(decoded.get("input_transformations"))
+    try:
+        content = _parse_content(blocks)
+    except WrongShape:
+        content = _Content(reply_parts.dump_json(blocks), "", [])
+        stop = "malformed"
+    envelope = _Envelope(stop, finish, model, usage, defects, n_dropped)
+    return _make_reply(content, envelope, names, latency_s, origin, is_long=True)
+
+
+def _parse_content(blocks: Any) -> _Content:
+    if not isinstance(blocks, list):
+        raise WrongShape
+    content = _join_blocks([_parse_block(block) for block in blocks], "")
+    kinds = [block["type"] for block in blocks]
+    is_plain = (
+        set(kinds[1:]) <= {"tool_use"}
+        and set(kinds) <= {"text", "tool_use"}
+        and not any(block.keys() - _PLAIN_MEMBERS for block in blocks)
+    )
+    return content if is_plain else content._replace(state=_dump_value(blocks))
+
+
+def _dump_value(value: Any) -> str:
+    """Return a value as JSON of ASCII, in which lone surrogates have a form."""
+    try:
+        return json.dumps(value)
+    except RecursionError:
+        raise TornReply("the answer is nested too deep") from None
+
+
+def _parse_block(block: Any) -> _Block:
+    if not isinstance(block, dict) or not isinstance(kind := block.get("type"), str):
+        raise WrongShape
+    text, thinking = block.get("text"), block.get("thinking")
+    if kind == "text" and not isinstance(text, str):
+        raise WrongShape
+    if kind == "thinking" and not isinstance(thinking, str):
+        raise WrongShape
+    if kind != "tool_use":
+        return _Block(type=kind, text=str(text or ""), thinking=str(thinking or ""))
+    name, call_id = block.get("name"), block.get("id")
+    if not isinstance(name, str):
+        raise WrongShape
+    return _Block(
+        type=kind,
+        name=name,
+        id=call_id if isinstance(call_id, str) else "",
+        input=Raw(_dump_value(block.get("input")).encode()),
+    )
+
+
+def _count_dropped(changes: Any) -> int:
+    entries = changes if isinstance(changes, list) else []
+    return sum(isinstance(e, dict) and e.get("type") == "thinking_dropped" for e in entries)
+
+
+def _parse_usage(usage: Any) -> tuple[Usage, tuple[str, ...]]:
+    return _count_usage(
+        reply_parts.token_count(usage, "input_tokens"),
+        reply_parts.token_count(usage, "output_tokens"),
+        reply_parts.token_count(usage, "output_tokens_details", "thinking_tokens"),
+        reply_parts.token_count(usage, "cache_read_input_tokens"),
+        reply_parts.token_count(usage, "cache_creation_input_tokens"),
+    )

@@ -1,0 +1,1 @@
+"""Traces of applications as proposed rows, and trajectories as traces."""

@@ -1,0 +1,272 @@
+"""A streamed generateContent response is the reply that would have come whole, or torn."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.models.test_gemini_request import CALLS, PARTS, SPOKEN, TEXT
+from tests.servers.gemini_server import events, response, said, write_events
+
+from toolmark.core.errors import TornReply
+from toolmark.core.json_codec import encode_record
+from toolmark.core.records import Reply
+from toolmark.models.event_stream import EventStreamParser
+from toolmark.models.wires.gemini import GEMINI_WIRE
+from toolmark.models.wires.reply_parts import ErrorInBody
+from toolmark.models.wires.tool_names import NO_TOOLS
+
+Json = dict[str, Any]
+WHOLE = response([*PARTS[:2], {"text": " Ja: ü, 😀."}, *PARTS[2:]])
+SIGNED: Json = {"text": "Done.", "thoughtSignature": "c2ln"}
+PIECES = [
+    b"null", b"-1", b"NaN", b"[]", b"{}", b'""', b"[" * 40, b'"\\ud800"', b"\xff", b"\x00", b"\n",
+    b'"error":{"code":429},', b'"parts":5,', b'"candidates":null,', b'"thought":1,', b"\n\n",
+    b'"finishReason":"STOP",', b"data: {}\n\n",
+]  # fmt: skip
+
+
+def decode(body: bytes) -> Reply:
+    return GEMINI_WIRE.decode_reply(body, NO_TOOLS, 0.0, "here")
+
+
+def stateless(reply: Reply) -> Reply:
+    """Return a reply without its state, and its arguments without the spaces of a whole body."""
+    calls = tuple(
+        replace(call, arguments=json.dumps(json.loads(call.arguments))) for call in reply.calls
+    )
+    return replace(reply, provider_state=None, calls=calls)
+
+
+def state_parts(reply: Reply) -> list[Json]:
+    """Return the parts that go back."""
+    if reply.provider_state is None:
+        texts: list[Json] = [{"text": reply.text}] if reply.text else []
+        return texts + [
+            {"functionCall": {"name": c.name, "args": json.loads(c.arguments), "id": c.id}}
+            for c in reply.calls
+        ]
+    found: list[Json] = json.loads(reply.provider_state.data)["parts"]
+    return found
+
+
+def joined(parts: Iterable[Json]) -> bytes:
+    assembler = GEMINI_WIRE.make_assembler()
+    for part in parts:
+        assembler.add_event("", json.dumps(part).encode())
+    return assembler.whole_body()
+
+
+def signed(parts: list[Json]) -> list[Json]:
+    return [part for part in parts if "thoughtSignature" in part]
+
+
+@given(st.lists(SPOKEN | CALLS, min_size=1, max_size=6), st.integers(1, 30))
+def test_a_stream_is_the_same_reply(parts: list[Json], n: int) -> None:
+    whole = decode(json.dumps(response(parts)).encode())
+    streamed = decode(joined(events(response(parts), n)))
+    assert stateless(streamed) == stateless(whole)
+    back = state_parts(streamed)
+    assert said(back) == said(parts)
+    # signatures stand where they stood: on a call, or after the text that they sign
+    assert [part["thoughtSignature"] for part in signed(back)] == [
+        part["thoughtSignature"] for part in signed(parts)
+    ]
+    for part in signed(back):
+        if "text" in part:
+            assert part["text"] == ""
+        else:
+            assert part in parts
+
+
+@given(st.lists(TEXT.filter(bool), min_size=1, max_size=5))
+def test_texts_are_joined_up_to_a_signature_and_no_further(texts: list[str]) -> None:
+    pieces: list[Json] = [{"text": text} for text in texts]
+    parts = [*pieces, SIGNED, *pieces, {"text": "x", "thought": True}, *pieces]
+    unfinished = [response([part], None) for part in parts]
+    found = state_parts(decode(joined([*unfinished, response([])])))
+    text = "".join(texts)
+    assert found == [
+        {"text": text}, SIGNED, {"text": text}, {"text": "x", "thought": True}, {"text": text},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"), [("STOP", "stop"), ("MAX_TOKENS", "length"), ("SAFETY", "refused")]
+)
+def test_a_stream_says_how_it_ended(finish: str, stop: str) -> None:
+    assert decode(joined(events(response(PARTS, finish)))).stop == stop
+
+
+def test_a_blocked_request_is_refused_in_a_stream() -> None:
+    blocked = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {}}
+    assert decode(joined([blocked])).stop == "refused"
+
+
+def test_a_stream_that_ends_early_is_torn() -> None:
+    parts = list(events(WHOLE))
+    for n in range(len(parts)):
+        with pytest.raises(TornReply):
+            joined(parts[:n])
+
+
+def test_an_event_that_is_cut_is_torn_at_every_byte() -> None:
+    parts = [json.dumps(part).encode() for part in events(WHOLE)]
+    for at, data in enumerate(parts):
+        for n in range(len(data)):
+            assembler = GEMINI_WIRE.make_assembler()
+            for each in parts[:at]:
+                assembler.add_event("", each)
+            with pytest.raises(TornReply):
+                assembler.add_event("", data[:n])
+                assembler.whole_body()
+
+
+STREAM = write_events(events(WHOLE))
+
+
+def read(chunks: Iterable[bytes]) -> Reply:
+    """Read a stream as the transport does."""
+    assembler, parser = GEMINI_WIRE.make_assembler(), EventStreamParser()
+    for chunk in chunks:
+        for event in parser.add_chunk(chunk):
+            assembler.add_event(event.name, event.data)
+    return decode(assembler.whole_body())
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=20))
+def test_chunks_make_no_difference(cuts: list[int]) -> None:
+    places = [0, *sorted(cuts), len(STREAM)]
+    found = read(STREAM[a:b] for a, b in pairwise(places))
+    assert found == read([STREAM])
+    assert stateless(found) == stateless(decode(json.dumps(WHOLE).encode()))
+
+
+def test_a_stream_that_is_cut_at_any_byte_is_torn() -> None:
+    # the last two bytes end the line after the last event
+    for n in range(len(STREAM) - 1):
+        with pytest.raises(TornReply):
+            read([STREAM[:n]])
+
+
+def fuzz(n: int) -> Counter[str]:
+    """Read n damaged streams; return how often they became what. Anything else is raised."""
+    rng, counts = Random(n), Counter[str]()
+    for _ in range(n):
+        data = bytearray(STREAM)
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(data) + 1)
+            to = min(len(data), at + rng.randint(0, 40))
+            match rng.randrange(5):
+                case 0:
+                    data[at:to] = rng.choice(PIECES)
+                case 1:
+                    data[at:at] = rng.choice(PIECES)
+                case 2:
+                    del data[at:to]
+                case 3:
+                    data[at % len(data)] = rng.randrange(256)
+                case _:
+                    data[at:at] = data[at:to]
+        try:
+            encode_record(found := read([bytes(data)]))
+            counts[found.stop] += 1
+        except (TornReply, ErrorInBody) as error:
+            counts[type(error).__name__] += 1
+    return counts
+
+
+def test_two_thousand_damaged_streams_are_replies_or_errors() -> None:
+    assert {"stop", "TornReply"} <= fuzz(2000).keys()
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_damaged_streams_are_replies_or_errors() -> None:
+    assert fuzz(100_000).total() == 100_000
+
+
+def test_marks_say_when_output_and_calls_began() -> None:
+    assembler = GEMINI_WIRE.make_assembler()
+    marks = [
+        assembler.add_event("", json.dumps(part).encode())
+        for part in events(response([*PARTS, SIGNED]), 1000)
+    ]
+    assert marks == ["token", "token", "call", "call", "token", "", ""]
+
+
+def test_the_size_is_that_of_the_parts() -> None:
+    assembler = GEMINI_WIRE.make_assembler()
+    for part in events(WHOLE):
+        assembler.add_event("", json.dumps(part).encode())
+    assert assembler.size_bytes is not None
+    assert len(json.dumps(WHOLE)) > assembler.size_bytes > len(json.dumps(PARTS))
+
+
+def last_in_one() -> list[Json]:
+    """Write a stream of one event."""
+    return [WHOLE]
+
+
+def two_parts_in_an_event() -> list[Json]:
+    parts = list(events(WHOLE))
+    both = [p for e in parts[:2] for p in e["candidates"][0]["content"]["parts"]]
+    first = parts[0] | {"candidates": [{"content": {"role": "model", "parts": both}}]}
+    return [first, *parts[2:]]
+
+
+def last_without_content() -> list[Json]:
+    *parts, last = events(WHOLE)
+    candidate = {k: v for k, v in last["candidates"][0].items() if k != "content"}
+    return [*parts, last | {"candidates": [candidate]}]
+
+
+def null_members() -> list[Json]:
+    nulls = {"promptFeedback": None, "error": None, "modelVersion": None}
+    *parts, last = events(WHOLE)
+    return [*(nulls | part for part in parts), {**last, "modelVersion": None, "responseId": None}]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        last_in_one(),
+        two_parts_in_an_event(),
+        last_without_content(),
+        null_members(),
+        [{}, *events(WHOLE)],
+        [{"candidates": []}, *events(WHOLE)],
+        [{"candidates": [{"index": 0}]}, *events(WHOLE)],
+        [*events(WHOLE), *events(WHOLE)],
+    ],
+)
+def test_streams_of_servers_that_differ_are_the_same_reply(parts: list[Json]) -> None:
+    expected = decode(json.dumps(WHOLE).encode())
+    assert stateless(decode(joined(parts))) == stateless(expected)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "slow"}},
+        {"error": {"status": "RESOURCE_EXHAUSTED"}, "candidates": [{"finishReason": "STOP"}]},
+    ],
+)
+def test_an_error_in_a_stream_is_that_error(event: Json) -> None:
+    with pytest.raises(ErrorInBody) as caught:
+        decode(joined([*list(events(WHOLE))[:2], event]))
+    assert b"RESOURCE_EXHAUSTED" in caught.value.body
+
+
+@pytest.mark.parametrize("data", [b"", b"null", b"[]", b"x", b'"x"', b"{", b'{"candidates":5}',
+                                  b"[DONE]", b'{"candidates":[5]}'])  # fmt: skip
+def test_an_event_that_is_no_response_is_torn(data: bytes) -> None:
+    with pytest.raises(TornReply):
+        GEMINI_WIRE.make_assembler().add_event("", data)

@@ -1,0 +1,378 @@
+"""Replies that are streamed: the same Reply however the bytes come, and every fault an error."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Iterator
+from itertools import cycle
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.servers import fake, faults, streams
+
+from toolmark.core.errors import EndpointError, RateLimited, Rejected, TornReply, Unavailable
+from toolmark.core.json_codec import encode_record
+from toolmark.core.records import Message, Reply, Request, Text
+from toolmark.models import memory_budget
+from toolmark.models.endpoint_model import EndpointModel
+
+Json = dict[str, Any]
+KEY = "sk-very-secret-key"
+HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
+_GUARD_S = 100.0
+TIMEOUT_S = 1.0
+
+BODY = fake.calls(("get_weather", '{"city": "Zürich 😀"}'), ("f", "{}"))
+BODY["choices"][0]["message"]["reasoning_content"] = "Ich denke: ü, 😀."
+CHUNKS = streams.chunks(BODY, 5)
+STREAM = streams.events(CHUNKS)
+FINISH_AT = STREAM.index(b'tool_calls"}')
+
+
+async def ask(behaviour: fake.Behaviour, **settings: Any) -> Reply:
+    async with fake.serve(behaviour) as server:
+        return await ask_server(server, **settings)
+
+
+async def ask_server(
+    server: fake.Server, timeout_s: float = _GUARD_S, limit: int | None = None, n: int = 1
+) -> Reply:
+    model = EndpointModel(server.url, "fake-1", key=KEY, timeout_s=timeout_s, is_stream=True)
+    if limit is not None:
+        model._client.max_body_bytes = limit
+    try:
+        found = [await asyncio.wait_for(model(HELLO), _GUARD_S) for _ in range(n)]
+        return found[-1]
+    finally:
+        await model.close()
+
+
+def read(behaviour: fake.Behaviour, **settings: Any) -> Reply:
+    return asyncio.run(ask(behaviour, **settings))
+
+
+def timeless(reply: Reply) -> Reply:
+    """Return a reply without its times, and without the port of its server."""
+    state = reply.provider_state
+    return replace(
+        reply,
+        latency_s=0.0,
+        first_token_s=None,
+        first_call_s=None,
+        provider_state=None if state is None else replace(state, origin=""),
+    )
+
+
+async def _ask_plain(behaviour: fake.Behaviour) -> Reply:
+    async with fake.serve(behaviour) as server:
+        model = EndpointModel(server.url, "fake-1")
+        try:
+            return await model(HELLO)
+        finally:
+            await model.close()
+
+
+def test_the_reply_is_that_of_the_whole_body_with_its_times() -> None:
+    body = json.dumps(BODY, ensure_ascii=False).encode()
+    whole = asyncio.run(_ask_plain(fake.answer(200, body)))
+    streamed = read(streams.raw_answer(STREAM))
+    assert timeless(streamed) == timeless(whole)
+    assert streamed.provider_state is not None
+    assert streamed.first_token_s is not None
+    assert streamed.first_call_s is not None
+    assert 0 < streamed.first_token_s <= streamed.first_call_s <= streamed.latency_s
+    assert whole.first_token_s is None
+
+
+def test_the_first_token_is_noted_when_it_comes() -> None:
+    """The server waits between the first token, the first call and the rest."""
+    wait_s = 0.15
+
+    async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
+        first = next(i for i, part in enumerate(CHUNKS) if "get_weather" in json.dumps(part))
+        writer.write(streams.CHUNKED_HEAD)
+        for parts in (CHUNKS[:2], CHUNKS[2 : first + 1], CHUNKS[first + 1 :]):
+            data = streams.events(parts, done=parts[-1] is CHUNKS[-1])
+            writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+            await writer.drain()
+            await asyncio.sleep(wait_s)
+        writer.write(b"0\r\n\r\n")
+
+    reply = read(behave)
+    assert reply.first_token_s is not None
+    assert reply.first_call_s is not None
+    assert reply.first_call_s - reply.first_token_s > wait_s / 2
+    assert reply.latency_s - reply.first_call_s > wait_s / 2
+
+
+def test_the_request_asks_for_a_stream_and_for_its_usage() -> None:
+    async def go() -> fake.Asked:
+        async with fake.serve(streams.whole(fake.says("hi"))) as server:
+            await ask_server(server)
+            return server.asked[0]
+
+    asked = asyncio.run(go())
+    assert asked.json["stream"] is True
+    assert asked.json["stream_options"] == {"include_usage": True}
+    assert asked.headers["accept"] == "text/event-stream"
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_bytes_that_come_one_by_one_change_nothing(end: bytes) -> None:
+    data = streams.events(CHUNKS[:6] + CHUNKS[-4:], end=end)
+    whole = fake.send(streams.chunked([data]), then="close")
+    single = fake.send(streams.chunked(data[i : i + 1] for i in range(len(data))), then="close")
+    assert timeless(read(single)) == timeless(read(whole))
+
+
+def test_a_stream_that_ends_early_at_any_byte_is_torn() -> None:
+    """The endpoint closes, or says that its answer is complete: no part of a reply is a reply."""
+
+    async def go() -> list[int]:
+        places = cycle(range(0, FINISH_AT, 3))
+        broken = cycle((True, False, False))
+
+        async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> bool:
+            is_complete = next(broken)
+            writer.write(streams.chunked([STREAM[: next(places)]], is_complete=is_complete))
+            await writer.drain()
+            return not is_complete
+
+        wrong: list[int] = []
+        async with fake.serve(behave) as server:
+            model = EndpointModel(server.url, "fake-1", timeout_s=_GUARD_S, is_stream=True)
+            for at in range(0, FINISH_AT, 3):
+                try:
+                    await model(HELLO)
+                    wrong.append(at)
+                except TornReply:
+                    pass
+            await model.close()
+        return wrong
+
+    assert asyncio.run(go()) == []
+
+
+def test_after_the_finish_a_lost_end_costs_the_usage_at_most() -> None:
+    reply = timeless(read(streams.raw_answer(STREAM)))
+    cut = STREAM[: STREAM.index(b"\n\n", FINISH_AT) + 2]
+    shorter = timeless(read(streams.raw_answer(cut)))
+    assert replace(shorter, usage=reply.usage) == reply
+
+
+def test_a_plain_answer_to_a_stream_request_is_read_whole() -> None:
+    assert read(fake.answer(200, fake.says("hello"))).text == "hello"
+    assert read(fake.answer(200, b"  \n" + json.dumps(fake.says("hello")).encode())).text == "hello"
+    with pytest.raises(Unavailable):
+        read(fake.answer(200, {"error": {"message": "overloaded", "code": 503}}))
+    with pytest.raises(TornReply, match="<html>"):
+        read(fake.answer(200, b"<html>Sign in</html>"))
+    with pytest.raises(TornReply):
+        read(fake.answer(200, b""))
+
+
+def test_a_compressed_stream_is_read() -> None:
+    zipped = fake.answer(200, gzip.compress(STREAM), {"content-encoding": "gzip"})
+    assert timeless(read(zipped)) == timeless(read(streams.raw_answer(STREAM)))
+
+
+def test_what_follows_the_end_is_not_read() -> None:
+    behaviour = fake.send(streams.chunked([STREAM], is_complete=False), then="stall")
+    assert len(read(behaviour).calls) == 2
+    flood = faults.repeated(streams.chunked([STREAM], is_complete=False), b"1\r\n \r\n", 0.01)
+    assert len(read(flood).calls) == 2
+
+
+def test_connections_are_used_again() -> None:
+    async def go() -> int:
+        async with fake.serve(streams.raw_answer(STREAM)) as server:
+            await ask_server(server, n=5)
+            return server.connections
+
+    assert asyncio.run(go()) == 1
+
+
+def test_the_id_of_the_request_is_stored() -> None:
+    async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
+        head = streams.CHUNKED_HEAD.replace(b"\r\n\r\n", b"\r\nx-request-id: req_7\r\n\r\n")
+        writer.write(streams.chunked([STREAM]).replace(streams.CHUNKED_HEAD, head))
+
+    assert read(behave).request_id == "req_7"
+    plain = fake.answer(200, fake.says("x"), {"request-id": "req_8"})
+    assert asyncio.run(_ask_plain(plain)).request_id == "req_8"
+
+
+def test_a_key_in_a_stream_is_refused() -> None:
+    with pytest.raises(Rejected) as caught:
+        read(streams.whole(fake.says(f"your key is {KEY}, yes")))
+    assert KEY not in str(caught.value)
+
+
+# --- faults -------------------------------------------------------------------------------
+
+
+def chunk(**members: Any) -> Json:
+    return {"choices": [{"index": 0, "delta": members, "finish_reason": None}]}
+
+
+def _sse(*parts: Any) -> bytes:
+    return streams.events(parts, done=False)
+
+
+_ERROR = {"error": {"message": "slow down", "code": 429}}
+_HALF = _sse(chunk(content="half"))
+STREAM_FAULTS = [
+    ("reset in the stream", fake.send(streams.chunked([_HALF], is_complete=False), then="reset"),
+     "torn"),
+    ("closed in the stream", fake.send(streams.chunked([_HALF], is_complete=False), then="close"),
+     "torn"),
+    ("stalled in the stream", fake.send(streams.chunked([_HALF], is_complete=False), then="stall"),
+     "timeout"),
+    ("stalled before an event", fake.send(streams.CHUNKED_HEAD, then="stall"), "timeout"),
+    ("comments for ever", faults.repeated(streams.CHUNKED_HEAD, b"5\r\n: hi\n\r\n", 0.02),
+     "timeout"),
+    ("only comments", streams.raw_answer(b": one\n\n: two\n\n"), "torn"),
+    ("only the end", streams.raw_answer(streams.DONE), "torn"),
+    ("no finish", streams.answer(chunk(content="x")), "torn"),
+    ("an error in the stream", streams.answer(chunk(content="x"), _ERROR), "rate_limited"),
+    ("an error at once", streams.answer(_ERROR), "rate_limited"),
+    ("an error of no shape", streams.answer({"error": "broken"}), "unavailable"),
+    ("no JSON", streams.raw_answer(b"data: hello\n\n"), "torn"),
+    ("cut JSON", streams.raw_answer(b'data: {"choices": [\n\n'), "torn"),
+    ("a line without end", faults.repeated(
+        streams.CHUNKED_HEAD + b"6\r\ndata: \r\n", b"10000\r\n" + b"x" * 0x10000 + b"\r\n"),
+     "torn"),
+    ("events without end", faults.repeated(
+        streams.CHUNKED_HEAD, b"%x\r\n%s\r\n" % (len(_HALF * 200), _HALF * 200)), "torn"),
+    ("deep JSON", streams.raw_answer(b"data: " + b'{"a":' * 100_000 + b"\n\n"), "torn"),
+    ("many parts", streams.raw_answer(b"data: [" + b"{}," * 1_100_000 + b"{}]\n\n"), "torn"),
+    ("status 429", fake.answer(429, {"error": {"message": "slow down"}}), "rate_limited"),
+    ("status 500", fake.answer(500, b"no"), "unavailable"),
+    ("status 401", fake.answer(401, b"no"), "rejected.auth"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "became"), [f[1:] for f in STREAM_FAULTS], ids=[f[0] for f in STREAM_FAULTS]
+)
+def test_each_fault_of_a_stream_becomes_what_it_is(behaviour: fake.Behaviour, became: str) -> None:
+    timeout_s = TIMEOUT_S if became == "timeout" else _GUARD_S
+    with pytest.raises(EndpointError) as caught:
+        read(behaviour, timeout_s=timeout_s, limit=faults.LIMIT_BYTES)
+    assert caught.value.kind == became
+    assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.parametrize("fault", faults.FAULTS, ids=[fault.name for fault in faults.FAULTS])
+def test_faults_of_plain_answers_are_the_same_for_stream_requests(fault: faults.Fault) -> None:
+    timeout_s = TIMEOUT_S if "timeout" in fault.became else _GUARD_S
+    became_plain = fault.became.split("|")
+    if fault.name == "an event stream":  # it is what was asked for
+        became_plain = ["reply:stop"]
+    try:
+        reply = read(fault.behaviour, timeout_s=timeout_s, limit=faults.LIMIT_BYTES)
+        became = f"reply:{reply.stop}"
+    except EndpointError as error:
+        became = error.kind
+    assert became in became_plain
+
+
+def test_small_tokens_in_large_frames_need_no_place() -> None:
+    """A long thought is a megabyte of frames: many such streams may be open at once."""
+    parts = [{**chunk(content="x"), "id": "y" * 200} for _ in range(20_000)]
+    data = streams.events([*parts, {"choices": [{"delta": {}, "finish_reason": "stop"}]}])
+    assert len(data) > 4 * memory_budget.MEDIUM_BYTES
+
+    async def go() -> int:
+        async with fake.serve(streams.raw_answer(data)) as server:
+            budget = memory_budget.budget_of_running_loop()
+            for _ in range(3):
+                await budget.large.acquire()
+            return len((await ask_server(server)).text)
+
+    assert asyncio.run(go()) == 20_000
+
+
+# --- any stream ---------------------------------------------------------------------------
+
+_PIECES = [
+    b"null", b"-1", b"1e999", b"[]", b"{}", b'""', b"[" * 40, b"true", b'"\\ud800"', b"\xff",
+    b"\r", b"\n\n", b"data:", b"data: [DONE]\n\n", b"event: error\n", b'"index":0,', b'"id":"b",',
+    b'"error":{"code":"429"},', b'"finish_reason":"length"', b'"tool_calls":[{}]', b"9" * 5000,
+]  # fmt: skip
+
+
+def damaged_streams(n: int, seed: int) -> Iterator[bytes]:
+    """Go through n damaged streams: bytes and events cut, doubled, moved and put in."""
+    rng = Random(seed)
+    whole = [
+        streams.events(streams.chunks(body, 9))
+        for body in (fake.says("It is sunny."), BODY, fake.calls(("f", "{}")))
+    ]
+    for _ in range(n):
+        data = bytearray(rng.choice(whole))
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(data) + 1)
+            to = min(len(data), at + rng.randint(0, 60))
+            match rng.randrange(6):
+                case 0:
+                    data[at:to] = rng.choice(_PIECES)
+                case 1:
+                    data[at:at] = rng.choice(_PIECES)
+                case 2:
+                    del data[at:to]
+                case 3 if data:
+                    data[at % len(data)] = rng.randrange(256)
+                case 4:
+                    events = bytes(data).split(b"\n\n")
+                    rng.shuffle(events) if rng.random() < 0.3 else events.insert(
+                        rng.randrange(len(events)), rng.choice(events)
+                    )
+                    data = bytearray(b"\n\n".join(events))
+                case _:
+                    data[at:at] = data[at:to]
+        yield bytes(data)
+
+
+async def _fuzz(n: int, seed: int) -> dict[str, int]:
+    rng, counts = Random(seed), dict[str, int]()
+    found = damaged_streams(n, seed)
+
+    async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
+        data = next(found)
+        cut = rng.randrange(len(data) + 1)
+        writer.write(streams.chunked([data[:cut], data[cut:]]))
+
+    async with fake.serve(behave) as server:
+        model = EndpointModel(server.url, "fake-1", key=KEY, timeout_s=_GUARD_S, is_stream=True)
+        for _ in range(n):
+            try:
+                reply = await asyncio.wait_for(model(HELLO), _GUARD_S)
+                encode_record(reply)
+                name = f"reply:{reply.stop}"
+            except EndpointError as error:
+                name = error.kind
+            counts[name] = counts.get(name, 0) + 1
+        await model.close()
+    return counts
+
+
+def test_damaged_streams_are_replies_or_failures() -> None:
+    counts = asyncio.run(_fuzz(300, seed=1))
+    assert sum(counts.values()) == 300
+    assert {"torn", "reply:stop"} <= counts.keys()
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_damaged_streams_are_replies_or_failures() -> None:
+    assert sum(asyncio.run(_fuzz(100_000, seed=2)).values()) == 100_000
+
+
+def test_a_wait_named_in_a_stream_complaint_is_read() -> None:
+    with pytest.raises(RateLimited) as caught:
+        read(fake.answer(429, b"{}", {"retry-after": "7"}))
+    assert caught.value.wait_s == 7
