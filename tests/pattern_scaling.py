@@ -236,7 +236,7 @@ def slow(
     return ""
 
 
-LOOK_SIZES = (1_000, 8_000)
+LOOK_SIZES = (500, 4_000)
 LONG_LOOK_SIZES = (4_000, 32_000)
 CONFIRM_SIZES = (1_000, 4_000, 16_000, 64_000)
 _LOOK_RATIO = 16.0  # for eight times the text: 8 where the work is linear, 64 where quadratic

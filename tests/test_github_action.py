@@ -122,6 +122,7 @@ def test_a_gate_that_fails_is_code_1_and_the_files_are_written(job: Callable[...
     assert "**failed**" in done.summary and (done.results / "report.html").is_file()
 
 
+@pytest.mark.long
 def test_a_baseline_is_compared_with_as_a_folder_and_as_an_artifact(
     job: Callable[..., Job], tmp_path: Path
 ) -> None:
@@ -141,12 +142,14 @@ def test_a_baseline_is_compared_with_as_a_folder_and_as_an_artifact(
     assert undecided.code == 1
 
 
+@pytest.mark.long
 def test_what_was_not_run_is_code_3_and_wrong_usage_code_2(job: Callable[..., Job]) -> None:
     assert job("funcbench", "control/dead", *SMALL).code == 3
     wrong = job("funcbench", "control/dead", *SMALL, fail_under="85")
     assert wrong.code == 2 and wrong.outputs["run-dir"] == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text", ["$(touch pwned)", "`touch pwned`", "x; touch pwned", '"; touch pwned; "', "--help"]
 )

@@ -23,7 +23,7 @@ from toolmark.suites import suite_registry
 NATIVE = "gpt-4.1-2025-04-14-FC"
 PROMPT = "gpt-4.1-2025-04-14"
 OWN_FORMS = ("simple_java", "simple_javascript")  # as text they need the grammars of an extra
-EVERY = 5
+EVERY = 12
 
 
 def available() -> tuple[str, ...]:
@@ -203,7 +203,7 @@ def reported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         suite,
         "control/faulty?class=wrong_value&rate=0.5",
         tool_format=tool_format,
-        sample=60,
+        sample=30,
         log_dir=folder / "runs",
     )
     bfcl_import_export.export_runs("bfcl", [played.path], folder, model=model)
@@ -222,7 +222,7 @@ def test_the_log_of_an_episode_is_accepted_and_changes_no_score(
         result_export.write_json_lines(
             tmp_path / "result" / path.relative_to(reported / "result"), rows
         )
-    assert bare > 60
+    assert bare > 30
     with_log, without = evaluate(reported, model), evaluate(tmp_path, model)
     assert with_log == without == headers(reported / "mine")
     assert (

@@ -12,6 +12,8 @@ import pytest
 from defusedxml import ElementTree
 
 import toolmark
+import toolmark.api
+import toolmark.testing.suite_requests  # numpy cannot be loaded twice in one process
 
 pytest_plugins = ["pytester"]
 
@@ -89,6 +91,11 @@ def project(
 
 
 def run(project: pytest.Pytester, *words: str) -> pytest.RunResult:
+    """Run pytest within this process, which has loaded all that a new one would load again."""
+    return project.runpytest_inprocess(*plugin_arguments(), *words)
+
+
+def run_process(project: pytest.Pytester, *words: str) -> pytest.RunResult:
     return project.runpytest_subprocess(*plugin_arguments(), *words, timeout=120)
 
 
@@ -143,7 +150,7 @@ def test_each_session_asks_anew(project: pytest.Pytester) -> None:
 
 
 def test_workers_share_one_run(project: pytest.Pytester) -> None:
-    ended = run(project, "-n", "3")
+    ended = run_process(project, "-n", "3")
     ended.assert_outcomes(passed=23, failed=3)
     assert len(asked(project)) == 12 and len(runs(project)) == 1
     assert sum("sums on my_models:adder" in line for line in ended.outlines) == 1
@@ -246,4 +253,4 @@ def test_nothing_is_loaded():
     assert "toolmark.pytest_plugin" in sys.modules
 """
     )
-    run(project, "-p", "no:hypothesispytest").assert_outcomes(passed=1)
+    run_process(project, "-p", "no:hypothesispytest").assert_outcomes(passed=1)

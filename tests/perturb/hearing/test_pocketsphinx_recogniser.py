@@ -47,6 +47,7 @@ def test_clean_speech_is_understood_with_times_and_confidence(
         assert all(0 <= word.confidence <= 1 for word in transcript.words)
 
 
+@pytest.mark.long
 def test_order_never_matters(
     ours: pocketsphinx_recogniser.PocketSphinx, spoken: list[Clip]
 ) -> None:

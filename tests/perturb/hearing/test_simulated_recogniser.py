@@ -113,6 +113,7 @@ def test_equal_keys_are_equal_transcripts_in_any_order(sentences: list[str]) -> 
     assert sum(a != b for a, b in zip(there, other, strict=True)) > 30
 
 
+@pytest.mark.long
 def test_more_noise_never_lowers_the_mean_error(sentences: list[str]) -> None:
     texts = sentences[:100]
     for preset in PRESETS:

@@ -21,6 +21,7 @@ from toolmark.perturb.text.disfluencies import CLASSES
 SINGLE = ("simple_python", "multiple", "parallel", "parallel_multiple", "live_simple",
           "live_multiple", "live_parallel", "live_parallel_multiple")  # fmt: skip
 MULTI = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param")
+QUICK = ("simple_python", "live_parallel", "multi_turn_base")  # the others are long tests
 STEP = {"live_multiple": 4, "multi_turn_miss_func": 3, "multi_turn_miss_param": 3}
 CLASS = {name: kind for kind, features in CLASSES.items() for name in features}
 SAVED = {
@@ -71,7 +72,13 @@ def _asks(category: str) -> Iterator[Ask]:
         yield Ask(task.id, _said(task.turns[0]), facts, tools)
 
 
-@pytest.mark.parametrize("category", [*SINGLE, *MULTI])
+@pytest.mark.parametrize(
+    "category",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.long)
+        for name in (*SINGLE, *MULTI)
+    ],
+)
 def test_every_argument_value_survives(category: str) -> None:
     stated = 0
     for ask in _asks(category):

@@ -210,6 +210,7 @@ def test_an_identifiers_dashes_are_said_and_count() -> None:
     assert _read("i", "be gluten-free", (Fact("f.diet", ("gluten-free",)),)) == "be gluten-free"
 
 
+@pytest.mark.long
 def test_no_contraction_stands_before_a_pause_and_no_statement_becomes_a_question() -> None:
     for id, text, facts in _requests()[::3]:
         said = _read(id, text, facts)
@@ -241,6 +242,7 @@ ALLOWED = re.compile(
 )
 
 
+@pytest.mark.long
 def test_a_preposition_is_dropped_only_where_talkers_do() -> None:
     n = 0
     for id, text, facts in _holding(r"\b(?:of|on|at|for)\b"):

@@ -192,6 +192,7 @@ def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None
     assert all(score.verdicts["paper"].value == 1 for score in run.scores())
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_pages_of_a_set_answer_as_a_corpus(made: Path, tmp_path: Path) -> None:
     suite = tm.load("mfcl-vision", **OPTIONS, search=f"corpus:{made / 'pages'}")
