@@ -14,7 +14,7 @@ from toolmark.core.records import Cause, Label, Task, Trajectory, Verdict
 from toolmark.formats.call_syntaxes import parser_step, syntax_by_name
 from toolmark.formats.executor_json import ExecutorJsonFormat
 from toolmark.formats.native_format import NativeFormat
-from toolmark.formats.parse.foreign_calls import ForeignCall, find_foreign_call
+from toolmark.formats.parse.foreign_calls import ForeignCall, find_foreign_call, may_have_call
 from toolmark.formats.parse.reply_text import CALL_TAG
 
 PART_PREFIX = "foreign_call:"
@@ -43,14 +43,20 @@ def find_call_in_text(task: Task, trajectory: Trajectory) -> ForeignCall | None:
     """Return the first call of an offered tool in the text of a reply without calls."""
     if trajectory.tool_format == ExecutorJsonFormat.name:
         return None  # its replies are JSON, and name tools in plans as well
+    steps = [
+        step
+        for step in trajectory.steps
+        if not (step.calls or step.reply.calls)
+        and (may_have_call(step.reply.text) or may_have_call(step.reply.reasoning))
+    ]
+    if not steps:
+        return None
     tools = [
         *(trajectory.tools or task.tools),
         *(tool for turn in task.turns for tool in turn.tools),
     ]
     names = [tool.name for tool in tools]
-    for step in trajectory.steps:
-        if step.calls or step.reply.calls:
-            continue
+    for step in steps:
         text = json_codec.restore_surrogates(step.reply.text)
         reasoning = json_codec.restore_surrogates(step.reply.reasoning)
         if found := find_foreign_call(text, names, reasoning):

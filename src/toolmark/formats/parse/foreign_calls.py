@@ -23,6 +23,8 @@ _MAX_CONTROL_CHARS = 32
 _FENCE = "```"
 _ROLE = "assistant<|"
 _OPENING = "[{(\"'` \t\r\n"
+# every marker has one of these, and so have bare JSON and Python
+_TELLING_SIGN = re.compile(r"[<\[{(:`=|]")
 # names may have a prefix, an index and, in Markdown, backslashes
 _WORD = re.compile(r"[\w.:/\\-]+")
 
@@ -39,6 +41,11 @@ class ForeignCall(NamedTuple):
     def literal(self) -> str:
         """The text by which a reader recognises the syntax."""
         return self.marker or self.syntax.example
+
+
+def may_have_call(text: str) -> bool:
+    """Return whether a text has any sign of a call; most plain answers have none."""
+    return _TELLING_SIGN.search(text) is not None
 
 
 def find_foreign_call(
