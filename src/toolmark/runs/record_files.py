@@ -73,6 +73,7 @@ def _scan_records(
         if missing_ok:
             return
         raise DataError(f"{path}: missing; {damage_advice(path, line=False)}")
+    decode = msgspec.json.Decoder(kind).decode
     offset = 0
     with open_regular_file(path, BLOCK_BYTES) as file:
         for number, line in enumerate(file, 1):
@@ -80,7 +81,10 @@ def _scan_records(
                 return
             length = len(line)
             try:
-                record = json_codec.decode_record(line, kind)
+                try:
+                    record = decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    record = json_codec.decode_record(line, kind)  # accepts numbers as text too
             except msgspec.DecodeError as error:
                 fault = DataError(
                     f"{path}, line {number}: {describe_decode_error(error)}; {damage_advice(path)}"

@@ -244,7 +244,7 @@ def _count_foreign_calls(
     """Yield the scores, and count by syntax the episodes with a call as text."""
     for score in scores:
         verdict = score.verdicts.get(rule)
-        if verdict is not None and (syntax := counted_syntax(verdict)):
+        if verdict is not None and verdict.parts and (syntax := counted_syntax(verdict)):
             counts[syntax] += 1
         yield score
 
