@@ -5,12 +5,16 @@
 
 The 423 replies were drawn by a seeded hash from a fifth of the single-turn replies of 2024-08-11,
 which was set aside before the table of syntaxes was written: six of each model where there were as
-many, then in the order of the hash. They were labelled by a language model that had not run the
-recogniser, half of them a second time from the places of tool names alone, in another order: so the
-labels are those of a model, and of one reader. The file has digests and no text. A reply counts as
-a call where it makes one of an offered tool in a notation for machines: marked, bare at the start,
-or as the content of a fence. Sentences and code that explain how to make a call do not count. Bars:
-precision and recall of 0.98.
+many, then in the order of the hash. The file has digests and no text. A reply counts as a call
+where it makes one of an offered tool in a notation for machines: marked, bare at the start, or as
+the content of a fence. Sentences and code that explain how to make a call do not count.
+
+No label is a person's. A language model that had not run the recogniser labelled all (`label`), and
+199 of them a second time from the places of tool names alone, in another order (`second_label`). A
+second reader, also a language model, labelled a random half by the same rule (`second_reader`): it
+read replies and names of tools in a random order, and had seen neither the recogniser nor the first
+labels. Two language models can err alike. Bars: precision and recall of 0.98 with the first labels.
+With the second reader's they are printed, without a bar.
 """
 
 from __future__ import annotations
@@ -46,6 +50,7 @@ class LabelledReply(NamedTuple):
     entry: str
     text: str
     makes_call: bool
+    second_reader: bool | None
 
 
 def main() -> None:
@@ -59,23 +64,31 @@ def main() -> None:
     print_agreement()
     tasks, _ = official_data.read_tasks(official_data.fetch_wheel(), CATEGORIES)
     offered = {task.id: [tool.name for tool in task.tools] for task in tasks}
-    counts: Counter[tuple[bool, bool]] = Counter()
+    counts: Counter[tuple[bool | None, bool]] = Counter()
+    seconds: Counter[tuple[bool | None, bool]] = Counter()
     syntaxes: Counter[str] = Counter()
     for reply in read_labelled(asked.results):
         found = find_foreign_call(reply.text, offered[reply.entry])
         counts[reply.makes_call, found is not None] += 1
+        seconds[reply.second_reader, found is not None] += 1
         if found is not None:
             syntaxes[found.syntax.name] += 1
         if (found is not None) != reply.makes_call:
             what = "found, but no call" if found else "missed"
             print(f"  {what}: {reply.entry}: {reply.text[:70]!r}")
-    right = counts[True, True]
     print("syntaxes:", ", ".join(f"{name} {n}" for name, n in syntaxes.most_common()))
-    bars = [
-        print_share("precision", right, right + counts[False, True]),
-        print_share("recall", right, right + counts[True, False]),
-    ]
+    bars = print_shares("", counts)
+    print_shares(" with the second reader's labels", seconds)
     sys.exit(not all(bars))
+
+
+def print_shares(suffix: str, counts: Counter[tuple[bool | None, bool]]) -> tuple[bool, bool]:
+    """Print both for counts by (labelled a call, found); return which reach the bar."""
+    right = counts[True, True]
+    return (
+        print_share(f"precision{suffix}", right, right + counts[False, True]),
+        print_share(f"recall{suffix}", right, right + counts[True, False]),
+    )
 
 
 def print_share(name: str, k: int, n: int) -> bool:
@@ -86,11 +99,23 @@ def print_share(name: str, k: int, n: int) -> bool:
 
 
 def print_agreement() -> None:
-    """Print how often the second labels are the first ones."""
+    """Print how often other labels equal the first ones, and Cohen's kappa."""
     with LABELS.open(encoding="utf-8", newline="") as file:
-        twice = [row for row in csv.DictReader(file) if row["second_label"]]
-    equal = sum(row["label"] == row["second_label"] for row in twice)
-    print(f"labelled twice: {len(twice)}, equal: {equal}")
+        rows = list(csv.DictReader(file))
+    for column, who in (("second_label", "again by the first"), ("second_reader", "by a second")):
+        pairs = [(row["label"], row[column]) for row in rows if row[column]]
+        equal = sum(first == other for first, other in pairs)
+        kappa = cohen_kappa(pairs)
+        print(f"labelled {who} reader: {len(pairs)}, equal: {equal}, kappa {kappa:.3f}")
+
+
+def cohen_kappa(pairs: list[tuple[str, str]]) -> float:
+    """Return the agreement of two columns of labels beyond what their shares give by chance."""
+    n = len(pairs)
+    agreed = sum(first == other for first, other in pairs) / n
+    firsts, others = (Counter(column) for column in zip(*pairs, strict=True))
+    chance = sum(firsts[label] * others[label] for label in firsts) / n**2
+    return (agreed - chance) / (1 - chance)
 
 
 def read_labelled(results: Path) -> Iterator[LabelledReply]:
@@ -104,7 +129,8 @@ def read_labelled(results: Path) -> Iterator[LabelledReply]:
         text = texts[row["file"]][row["row"]]
         if hashlib.sha256(text.encode()).hexdigest()[:16] != row["sha256"]:
             raise ValueError(f"{row['file']}, {row['row']}: another text than was labelled")
-        yield LabelledReply(row["entry"], text, row["label"] == "call")
+        second = row["second_reader"] == "call" if row["second_reader"] else None
+        yield LabelledReply(row["entry"], text, row["label"] == "call", second)
 
 
 def read_results(results: Path, file: str) -> dict[str, str]:
