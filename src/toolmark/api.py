@@ -20,7 +20,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.core.records import Check, Sampling, Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
-from toolmark.models import endpoint_probes, model_resolver
+from toolmark.models import model_resolver
 from toolmark.models.wire_names import check_wire_name
 from toolmark.models.wires.wire_registry import wire_by_name
 from toolmark.runs import (
@@ -32,6 +32,8 @@ from toolmark.runs import (
     run_request,
     run_settings,
     runner,
+    sound_checks,
+    sound_record,
     user_models,
 )
 from toolmark.runs.run_plan import Plan
@@ -181,10 +183,10 @@ async def _run(
     path = run_folders.claim_folder(log_dir, plan) if choice.run is None else choice.run.path
     watch = _announce_start(supervision.watch, choice.notes)
     supervision = supervision._replace(watch=watch)
-    player = None
+    player, sound = None, None
     try:
         if has_missing_episodes:
-            player = await _prepare_model_and_run(
+            player, sound = await _prepare_model_and_run(
                 path, plan, suite, model, settings, is_new=is_new, watch=watch
             )
         with _handle_refusal(path, is_new=is_new), RunWriter(path) as writer:
@@ -193,6 +195,10 @@ async def _run(
             if has_missing_episodes and not is_new:
                 run_creation.remake_broken_tasks(
                     writer, suite, plan, partial(run_preparation.finish_tasks, suite, watch=watch)
+                )
+            if player is not None:
+                supervision = await _settle_sound(
+                    writer, player, suite, settings.connection, sound, supervision
                 )
             n = settings.connection.max_connections
             async with judge_models.open_run_judges(
@@ -228,7 +234,8 @@ def _announce_start(
         return watch
 
     def watch_with_lines(progress: runner.Progress) -> None:
-        progress.start_notes = lines
+        if lines[0] not in progress.start_notes:
+            progress.start_notes = (*progress.start_notes, *lines)
         watch(progress)
 
     return watch_with_lines
@@ -243,10 +250,14 @@ async def _prepare_model_and_run(
     *,
     is_new: bool,
     watch: runner.ProgressWatcher | None,
-) -> Model:
-    """Make the model and fill the folder of a new run; on failure the new folder is removed."""
+) -> tuple[Model, sound_record.SoundRecord | None]:
+    """Make the model and fill the folder of a new run; on failure the new folder is removed.
+
+    Of a suite that makes sound it is asked first whether the model takes any: that is returned too.
+    """
     media = MediaStore(path / "media")
     player: Model | None = None
+    sound: sound_record.SoundRecord | None = None
     try:
         connection = settings.connection
         player = run_models.make_run_model(
@@ -255,25 +266,39 @@ async def _prepare_model_and_run(
         if isinstance(player, Control):  # wrong options of a control show here
             player.bind(next(iter(suite)), 0)
         if is_new and suite.maker.makes_sound:
-            may_probe = bool(plan.base_url) and not connection.replay_only
-            await endpoint_probes.check_audio_input(
-                player,
-                media,
-                send_probe=may_probe,
-                next_step=suite_registry.text_suite_hint(suite.name),
+            hint = suite_registry.text_suite_hint(suite.name)
+            sound = await sound_checks.check_sound_input(
+                player, media, suite, plan, connection, hint=hint
             )
         if is_new:
             tasks = run_preparation.finish_tasks(suite, plan, watch)
             if plan.wire and not wire_by_name(check_wire_name(plan.wire)).takes_sound:
                 tasks = run_preparation.refuse_sound(tasks, plan.wire)
             run_creation.create_run(path, plan, suite, tasks, settings.storage.command)
-        return player
+        return player, sound
     except BaseException:
         if player is not None:
             await player.close()
         if is_new and path.exists():
             run_folders.discard_folder(path)
         raise
+
+
+async def _settle_sound(
+    writer: RunWriter,
+    player: Model,
+    suite: Suite,
+    connection: Connection,
+    found: sound_record.SoundRecord | None,
+    supervision: _Supervision,
+) -> _Supervision:
+    """Ask what a run with sound must know of the model; what was found is shown at the start."""
+    hint = suite_registry.text_suite_hint(suite.name)
+    record = await sound_checks.settle_sound(writer, player, suite, connection, found, hint=hint)
+    if record is None:
+        return supervision
+    lines = sound_record.start_lines(record)
+    return supervision._replace(watch=_announce_start(supervision.watch, lines))
 
 
 async def _execute_run(

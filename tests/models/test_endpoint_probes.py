@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import io
 import json
 import wave
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from PIL import Image
-from tests.servers import fake
+from tests.servers import fake, streams
+from tests.servers.patient import listened, looked
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Check
 from toolmark.formats.missing_parser import explain_text_call
-from toolmark.models import endpoint_probes
 from toolmark.models.endpoint_probes import probe_endpoint
+from toolmark.models.probes import media_probes
 
 MODELS = {"data": [{"id": "good"}, {"id": "other"}]}
-
-
-def looked(said: list[dict[str, Any]]) -> str:
-    """Name the stripes of the picture, after some thoughts in the open."""
-    url = next(part["image_url"]["url"] for part in said if part["type"] == "image_url")
-    picture = Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).convert("RGB")
-    third = picture.width // 3
-    pixels = [picture.getpixel((third * at + third // 2, 90)) for at in range(3)]
-    names = {tuple(value): name for name, value in endpoint_probes._COLOUR_BYTES.items()}
-    seen = [name.title() for pixel in pixels for value, name in names.items() if value == pixel]
-    return f"Is it red or blue? {', '.join(seen)}."
-
-
-def listened(said: list[dict[str, Any]]) -> str:
-    """Count the stretches of sound."""
-    data = next(part["input_audio"]["data"] for part in said if part["type"] == "input_audio")
-    with wave.open(io.BytesIO(base64.b64decode(data))) as sound:
-        frames = memoryview(sound.readframes(sound.getnframes())).cast("h")
-    loud = [any(frames[at : at + 800]) for at in range(0, len(frames), 800)]
-    return str(sum(now and not before for before, now in pairwise([False, *loud])))
 
 
 def clinic(**faults: Any) -> fake.Behaviour:
@@ -49,15 +27,22 @@ def clinic(**faults: Any) -> fake.Behaviour:
     def body(asked: fake.Asked) -> Any:
         if asked.target.endswith("/models"):
             return faults.get("models", (200, MODELS))
+        if not asked.target.endswith("/chat/completions"):
+            return 404, {"detail": "Not Found"}
         said = asked.json["messages"][0]["content"]
         kinds = {part["type"] for part in said} if isinstance(said, list) else set()
         names = [tool["function"]["name"] for tool in asked.json.get("tools", [])]
+        results = [each["content"] for each in asked.json["messages"] if each["role"] == "tool"]
         if "temperature" in asked.json:
             return faults.get("temperature", (200, fake.says("yes")))
         if "image_url" in kinds:
             return faults.get("image", (200, fake.says(looked(said))))
         if "input_audio" in kinds:
             return faults.get("audio", (200, fake.says(listened(said))))
+        if results:
+            return faults.get("results", (200, fake.says("; ".join(results))))
+        if not names:
+            return faults.get("word", (200, fake.says("ok")))
         if names == ["weather.get"]:
             return faults.get("dots", (200, fake.calls(("weather.get", "{}"))))
         if "Rome" in said:
@@ -66,7 +51,10 @@ def clinic(**faults: Any) -> fake.Behaviour:
 
     async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
         status, data = body(asked)
-        writer.write(fake.raw(status, json.dumps(data).encode()))
+        if status == 200 and asked.body and asked.json.get("stream"):
+            writer.write(streams.chunked([streams.events(streams.chunks(data))]))
+        else:
+            writer.write(fake.raw(status, json.dumps(data).encode()))
 
     return behave
 
@@ -80,17 +68,23 @@ def checks(name: str = "good", **faults: Any) -> dict[str, Check]:
 
 
 NAMES = [
+    "wire",
     "reachable",
     "key",
     "model",
     "tool calls",
+    "two steps",
+    "reasoning",
     "parallel calls",
+    "parallel results",
+    "streaming",
     "dots in names",
     "temperature 0",
     "image",
     "audio",
     "usage",
 ]
+GET = "get_weather"
 NO = (400, {"error": {"message": "not supported"}})
 COLD = (400, {"error": {"message": "Only the default is supported", "param": "temperature"}})
 
@@ -107,8 +101,14 @@ def test_a_good_endpoint_is_well_in_every_respect() -> None:
         ("models", "model", (404, {}), "warn", "does not list"),
         ("tools", "tool calls", (200, fake.says("It is sunny.")), "fail", "sunny"),
         ("tools", "tool calls", NO, "fail", "not supported"),
-        ("parallel", "parallel calls", (200, fake.calls(("get_weather", "{}"))), "warn", "1 calls"),
-        ("parallel", "parallel calls", (200, fake.says("no")), "warn", "0 calls"),
+        (
+            "parallel",
+            "parallel calls",
+            (200, fake.calls(("get_weather", "{}"))),
+            "warn",
+            "1 call in",
+        ),
+        ("parallel", "parallel calls", (200, fake.says("no")), "warn", "0 calls in"),
         ("dots", "dots in names", NO, "ok", "weather_get"),
         ("temperature", "temperature 0", COLD, "warn", "without temperature"),
         ("temperature", "temperature 0", NO, "fail", "not supported"),
@@ -173,7 +173,7 @@ def test_missing_usage_is_found() -> None:
 
 def test_a_refused_key_ends_the_examination() -> None:
     found = checks(models=(401, {"error": {"message": "bad key"}}))
-    assert list(found) == ["reachable", "key"]
+    assert list(found) == ["wire", "reachable", "key"]
     assert found["key"].status == "fail"
     assert "TOOLMARK_API_KEY" in found["key"].next_step
 
@@ -202,5 +202,5 @@ def test_a_blind_endpoint_is_not_well() -> None:
 
 
 def test_the_recording_is_what_it_claims() -> None:
-    with wave.open(io.BytesIO(endpoint_probes._synthesize_beeps(3))) as sound:
+    with wave.open(io.BytesIO(media_probes.synthesize_beeps(3))) as sound:
         assert (sound.getframerate(), sound.getnframes()) == (16_000, 24_000)

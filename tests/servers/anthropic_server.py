@@ -19,6 +19,7 @@ from tests.servers import fake
 from tests.servers.sealing import digest, seal, unseal
 
 from toolmark.baselines.backward_planner import BackwardPlanner
+from toolmark.core.model import ReplyFunction
 from toolmark.core.records import Call, Message, Reply, Request, Text, Tool
 
 Json = dict[str, Any]
@@ -380,13 +381,14 @@ class Thinker:
 
     samples: bool = False
     fails_from: int | None = None
+    think: ReplyFunction = field(default_factory=BackwardPlanner)
     bodies: list[Json] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
 
     async def __call__(self, asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
         """Answer one request."""
-        if asked.target.startswith("/v1/models"):
+        if asked.target.startswith("/v1/models") and ":" not in asked.target:
             writer.write(fake.raw(200, b'{"data":[{"id":"thinker","type":"model"}]}'))
             return
         if self.fails_from is not None and len(self.bodies) >= self.fails_from:
@@ -406,7 +408,7 @@ class Thinker:
         writer.write(await self._answer(asked.json, dropped))
 
     async def _answer(self, body: Json, dropped: list[Json]) -> bytes:
-        content = write_content(await BackwardPlanner()(read_request(body)), body)
+        content = write_content(await self.think(read_request(body)), body)
         whole = message(content, input_transformations=dropped)
         if not body.get("stream"):
             return fake.raw(200, json.dumps(whole).encode(), {"request-id": "req_1"})

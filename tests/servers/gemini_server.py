@@ -20,6 +20,7 @@ from tests.servers import fake
 from tests.servers.sealing import digest, seal, unseal
 
 from toolmark.baselines.backward_planner import BackwardPlanner
+from toolmark.core.model import ReplyFunction
 from toolmark.core.records import Call, Message, Reply, Request, Text, Tool
 
 Json = dict[str, Any]
@@ -324,6 +325,7 @@ class Thinker:
 
     thinks: bool = True
     fails_from: int | None = None
+    think: ReplyFunction = field(default_factory=BackwardPlanner)
     bodies: list[Json] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
@@ -350,7 +352,7 @@ class Thinker:
         writer.write(await self._answer(asked))
 
     async def _answer(self, asked: fake.Asked) -> bytes:
-        reply = await BackwardPlanner()(read_request(asked.json))
+        reply = await self.think(read_request(asked.json))
         whole = response(write_content(reply, asked.json, thinks=self.thinks)["parts"])
         if not asked.target.endswith("?alt=sse"):
             return fake.raw(200, json.dumps(whole).encode())

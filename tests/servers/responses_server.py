@@ -19,6 +19,7 @@ from tests.servers import fake, sealing
 from tests.servers.sealing import digest
 
 from toolmark.baselines.backward_planner import BackwardPlanner
+from toolmark.core.model import ReplyFunction
 from toolmark.core.records import Call, Message, Reply, Request, Role, Text, Tool
 
 Json = dict[str, Any]
@@ -351,6 +352,7 @@ class Thinker:
 
     refuses: frozenset[str] = frozenset()
     fails_from: int | None = None
+    think: ReplyFunction = field(default_factory=BackwardPlanner)
     bodies: list[Json] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
 
@@ -375,7 +377,7 @@ class Thinker:
         writer.write(await self._answer(body))
 
     async def _answer(self, body: Json) -> bytes:
-        whole = response(write_output(await BackwardPlanner()(read_request(body)), body))
+        whole = response(write_output(await self.think(read_request(body)), body))
         if not body.get("stream"):
             return fake.raw(200, json.dumps(whole).encode())
         data = write_events(events(whole))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -157,6 +157,7 @@ class StrictEndpoint:
     url: str = ""
     n_calls: int = 0
     n_carried: int = 0
+    think: Callable[[Json], Awaitable[Json]] | None = None
     damage: Callable[[Json], None] | None = None
     """Changes a request as it arrives, to show that the rule would see it."""
 
@@ -182,7 +183,8 @@ class StrictEndpoint:
 
     async def _answer(self, body: Json) -> Json:
         plain = json.dumps(_without_state(body)).encode()
-        answer = await planning_endpoint.play(fake.Asked("", {}, plain))
+        think = self.think or _play_planner
+        answer = await think(json.loads(plain))
         message = answer["choices"][0]["message"]
         for call in message.get("tool_calls") or ():
             call["id"] = self.rule.make_id(self.n_calls, call["function"]["name"])
@@ -207,6 +209,10 @@ class StrictEndpoint:
                 if complaint:
                     return complaint
         return ""
+
+
+async def _play_planner(body: Json) -> Json:
+    return await planning_endpoint.play(fake.Asked("", {}, json.dumps(body).encode()))
 
 
 def _key(message: Json) -> str:

@@ -207,6 +207,13 @@ Stream: TypeAlias = Annotated[
     bool,
     option("--stream", help="Let the endpoint stream its replies; times to the first token."),
 ]
+Canary: TypeAlias = Annotated[
+    bool,
+    option(
+        "--canary/--no-canary",
+        help="Before a run with sound, ask once what a spoken clip says.",
+    ),
+]
 LogDir: TypeAlias = Annotated[Path, option("--log-dir", help="Parent of run folders.")]
 CacheDir: TypeAlias = Annotated[
     Path | None,

@@ -133,11 +133,14 @@ def _with_start_notes(
 ) -> Callable[[Progress], None]:
     """Say why this run continues or begins, what is to be made and what is missing; then show."""
     announced: set[bool] = set()
+    printed: set[str] = set()
 
     def show_with_notes(progress: Progress) -> None:
         making = bool(progress.n_to_make)
-        for line_ in () if announced else (*notes, *progress.start_notes):
-            console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
+        for line_ in (*notes, *progress.start_notes):
+            if line_ not in printed:  # what was asked first is known when the tasks are made
+                printed.add(line_)
+                console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
         if making not in announced and progress.work_description:
             n_left = progress.n_to_make - progress.n_made_before
             work = (

@@ -163,6 +163,14 @@ class EndpointModel(Model):
             self._mask_error(error)
             raise
 
+    async def post_request(self, request: Request) -> HttpResponse:
+        """Send a request once, as it is, and return the answer undecoded; raises EndpointError."""
+        try:
+            return await self._post(self._encoder.encode_request(request))
+        except EndpointError as error:
+            self._mask_error(error)
+            raise
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
@@ -338,7 +346,7 @@ class EndpointModel(Model):
             names = await self.list_models()
         except EndpointError:
             return ""
-        if not names:
+        if not names or self.model in names:
             return ""
         return f"; is the model name {self.model!r} right?{suggest_names(self.model, names)}"
 

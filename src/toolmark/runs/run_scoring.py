@@ -19,6 +19,7 @@ from toolmark.formats.native_format import NativeFormat
 from toolmark.runs import presentation_writer, run_usage
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_store import Run
+from toolmark.runs.sound_record import sound_caution
 from toolmark.runs.suite import Scorer
 from toolmark.scoring.episode import Episode
 from toolmark.scoring.foreign_call_labels import (
@@ -159,6 +160,7 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
     if plan.tool_format != NativeFormat.name:
         foreign.clear()
     notes = (
+        sound_caution(run.info.sound),
         _run_caution(run, scorer, table, causes),
         describe_foreign_calls(foreign, int(table.run.sum())),
     )

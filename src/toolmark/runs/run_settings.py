@@ -60,6 +60,7 @@ class Connection(Record, frozen=True, kw_only=True):
     - `audio_format`: the form in which an endpoint gets sound: wav, or mp3, which is smaller.
     - `wire`: the protocol on which an endpoint is asked; None for the provider's own.
     - `stream`: let an endpoint send its replies in pieces, to measure when they begin.
+    - `canary`: ask an endpoint once, before a run with sound, what a spoken clip says.
     """
 
     base_url: str | None = None
@@ -72,6 +73,7 @@ class Connection(Record, frozen=True, kw_only=True):
     audio_format: AudioFormat = "wav"
     wire: WireName | None = None
     stream: bool = False
+    canary: bool = True
 
 
 class Storage(Record, frozen=True, kw_only=True):
@@ -126,6 +128,7 @@ class FlatSettings(TypedDict, total=False):
     audio_format: AudioFormat
     wire: WireName | None
     stream: bool
+    canary: bool
     log_dir: str | Path
     resume: bool
     continue_: bool

@@ -55,6 +55,7 @@ from toolmark.runs.run_lifecycle import (
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.score_frames import make_frame
 from toolmark.runs.scorer_id import ScorerId
+from toolmark.runs.sound_record import SoundRecord
 from toolmark.runs.task_files import MediaReferences, TaskLookup, read_tasks, write_tasks
 
 RUN_FORMAT = 3
@@ -100,6 +101,7 @@ class RunInfo(Record, frozen=True, kw_only=True):
       version, hash of its tools.
     - `wall_s`: the time that all sessions of work on the run took, in seconds. A session that was
       killed is not included.
+    - `sound`: how the endpoint of a run with sound takes it, where that was asked.
     - `replaced_hashes`: for each time that the user let the run continue after an edit, the hashes
       of the code that had asked until then.
     """
@@ -121,6 +123,7 @@ class RunInfo(Record, frozen=True, kw_only=True):
     notes: dict[str, tuple[str, ...]] = {}
     server_versions: dict[str, tuple[str, ...]] = {}
     wall_s: float = 0.0
+    sound: SoundRecord | None = None
     replaced_hashes: tuple[dict[str, str], ...] = ()
 
     @property
@@ -437,6 +440,7 @@ class RunWriter:
         notes: Mapping[str, Sequence[str]] | None = None,
         server_versions: Mapping[str, Sequence[str]] | None = None,
         wall_s: float = 0.0,
+        sound: SoundRecord | None = None,
     ) -> None:
         """Add to `run.json`. `missing_parts` replaces what was missing before."""
         info = self.run.info
@@ -449,6 +453,7 @@ class RunWriter:
             notes=_merge_notes(info.notes, notes),
             server_versions=_merge_notes(info.server_versions, server_versions),
             wall_s=round(info.wall_s + wall_s, 3),
+            sound=sound or info.sound,
         )
         if noted != info:
             self.run.info = noted
