@@ -31,6 +31,18 @@ _RULES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     # told only from a tenth of a second on, so that a record holds neither the time nor its words
     (re.compile(r"; \d[\d.]* (?:s|min|h)(?: \d+ (?:s|min))? in all"), ""),
     (re.compile(r"; replies \d[\d.]* (?:s|min)(?: \d+ s)? per episode"), ""),
+    (
+        re.compile(r"(?<=latency )(?:(?:, )?(?:p\d\d|longest) \d[\d.]* (?:s|min)(?: \d+ s)?)+"),
+        "<times>",
+    ),
+    (re.compile(r"(?<=latency )\d[\d.]* s\b"), "<seconds>"),
+    (re.compile(r"(?<=; )\d[\d \u202f.]* output tokens/s"), "<rate> output tokens/s"),
+    (
+        re.compile(
+            r'"((?:latency|first_token|first_call|tokens_per)_s|streamed_tokens_per_s)":\{[^{}]*\}'
+        ),
+        r'"\1":"<measured>"',
+    ),
     (re.compile(r'"(reply_s|wall_s|latency_s)":\d[\d.e-]*'), r'"\1":"<seconds>"'),
 ]
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
@@ -39,6 +51,10 @@ _TRACE = re.compile(r"(?ms)^Traceback \(most recent call last\):\n.*?(?=^\S[^\n]
 _SECONDS = frozenset({"latency_s", "wall_s", "reply_s", "seconds", "wait_s"})
 _DURATION_TEXTS = frozenset({"latency"})
 _TIMES = frozenset({"created"})
+# keys of quantiles of times and rates
+_QUANTILES = frozenset(
+    {"latency_s", "first_token_s", "first_call_s", "tokens_per_s", "streamed_tokens_per_s"}
+)
 
 
 class Normaliser:
@@ -78,6 +94,8 @@ class Normaliser:
 
     def _value(self, value: Any, key: str) -> Json:
         match value:
+            case dict() if key in _QUANTILES and "n" in value:
+                return {"n": value["n"], "quantiles": "<measured>"}
             case dict():
                 return {self.text(str(k)): self._value(v, str(k)) for k, v in value.items()}
             case list() | tuple():

@@ -290,6 +290,10 @@ def _side(side: Any) -> Json:
         [key, f"<{key}>" if key in hidden else value] for key, value in made["settings"]
     ]
     made["origins"] = [key for key, _ in made["origins"]]
+    replies = made.pop("replies")
+    measured = ("Times of replies", "Speed of output")
+    if shown := [each["title"] if each["title"] in measured else each for each in replies]:
+        made["replies"] = shown
     return made
 
 

@@ -30,7 +30,8 @@ _FRAME = re.compile(r"^[╭╰]─+( Error )?─+[╮╯]$|^│ | +│$")  # dra
 # what a page says of the machine, by the first cell of its row
 _OWN = frozenset(
     ("python", "platform", "toolmark", "mcp", "msgspec", "numpy", "pyreqwest", "scipy", "uvloop",
-     "created", "took", "folder", "pillow", "soundfile", "pocketsphinx", "pyroomacoustics")
+     "created", "took", "folder", "pillow", "soundfile", "pocketsphinx", "pyroomacoustics",
+     "latency", "first token", "first call", "of the latency", "after the first token")
 )  # fmt: skip
 _HASH = "sha256 "
 

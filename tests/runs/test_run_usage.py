@@ -16,7 +16,7 @@ from toolmark.core.errors import ToolmarkError, Unavailable
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Attempt, Judgement, Reply, Ruling, Step, Trajectory, Usage
 from toolmark.reports import usage_text
-from toolmark.runs import run_usage
+from toolmark.runs import reply_facts, run_usage
 from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_store import Run
 from toolmark.runs.run_usage import RunUsage
@@ -101,7 +101,8 @@ def test_every_token_is_counted_once_with_whom_it_went_to(
     assert took.judges == summed(judged)
     assert (took.n_episodes, took.n_requests) == (len(complete), sum(map(len, complete)))
     assert took.reply_s == len(complete) * 0.5
-    assert run_usage.usage_from_summary({"spent": run_usage.summary_fields(took)}) == took
+    stored = {"spent": run_usage.summary_fields(took), **reply_facts.summary_fields(took.replies)}
+    assert run_usage.usage_from_summary(stored) == took
 
 
 def test_a_summary_from_before_is_made_up_for_by_the_files(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from toolmark.cli import consoles, failure_advice
 from toolmark.core import number_format
 from toolmark.core.failure import Failure, group_failures
 from toolmark.core.records import Attempt, Check, Estimate, Score
-from toolmark.reports import run_names, usage_text
+from toolmark.reports import reply_text, run_names, usage_text
 from toolmark.reports.table_format import visible_text
+from toolmark.runs.reply_facts import facts_from_summary
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite_parameters import ParameterField
 from toolmark.statistics import interval_limits
@@ -130,9 +131,17 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
         )
     if cost_note := usage_text.summary_usage_line(found):
         console.print(f"  {cost_note}", style="dim", highlight=False, soft_wrap=True)
+    _print_reply_facts(console, found)
     console.print(
         f"  [dim]{escape(visible_text(found['run_dir']))}[/]", highlight=False, soft_wrap=True
     )
+
+
+def _print_reply_facts(console: Console, found: Mapping[str, Any]) -> None:
+    """Print who answered, how fast, and what was changed of requests, where that is known."""
+    for line in reply_text.summary_lines(facts_from_summary(found), found["model"]):
+        shown = number_format.replace_special_spaces(shorten_text(f"  {line}"))
+        console.print(shown, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 def _episode_counts_text(found: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from rich.console import Console
@@ -20,6 +20,7 @@ from toolmark.core.records import (
     Message,
     Part,
     Record,
+    Reply,
     Score,
     Step,
     Table,
@@ -29,7 +30,7 @@ from toolmark.core.records import (
     Verdict,
 )
 from toolmark.core.task_data import read_task_data
-from toolmark.reports import run_names, table_format
+from toolmark.reports import reply_text, run_names, table_format
 from toolmark.reports.table_format import visible_text
 
 MORE_HINT = "; --all tells them all"
@@ -172,6 +173,28 @@ def _part_text(part: Part, recordings: Mapping[str, Recording]) -> str:
     return f"[sound {length}, media/{part.sha256[:2]}/{part.sha256}]{quoted}"
 
 
+def _print_reply_facts(
+    console: Console, number_: int, step: Step, shorten: Callable[[str], str]
+) -> None:
+    """Print the head of a step: who answered, what was changed of the request, the thoughts."""
+    reply = step.reply
+    facts = ", ".join(f"{label} {text}" for label, text in _reply_facts(reply))
+    lines = [
+        *([f"  {facts}"] if facts else []),
+        *(f"  changed in the request: {line}" for line in reply_text.change_lines(reply)),
+        *([f"  reasoning: {reply.reasoning}"] if reply.reasoning else []),
+    ]
+    console.print(f"[green]model[/] step {number_}", end=" " if reply.text and not lines else "\n")
+    for line in lines:
+        console.print(shorten(line), style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _reply_facts(reply: Reply) -> Iterator[tuple[str, str]]:
+    if reply.latency_s:
+        yield "latency", number_format.format_duration(reply.latency_s)
+    yield from reply_text.step_facts(reply)
+
+
 def _print_step(
     console: Console,
     number_: int,
@@ -183,7 +206,7 @@ def _print_step(
         console.print(f"[cyan]{message.role}[/] ", end="")
         content = " ".join(_part_text(part, recordings) for part in message.parts)
         console.print(shorten(content), markup=False, highlight=False, soft_wrap=True)
-    console.print(f"[green]model[/] step {number_}", end=" " if step.reply.text else "\n")
+    _print_reply_facts(console, number_, step, shorten)
     if step.reply.text:
         console.print(shorten(step.reply.text), markup=False, highlight=False)
     if step.fault:

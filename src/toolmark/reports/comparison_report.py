@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from toolmark.core import number_format
 from toolmark.core.records import Estimate, Record, Table
-from toolmark.reports import run_differences, table_format, usage_text
+from toolmark.reports import reply_tables, run_differences, table_format, usage_text
 from toolmark.runs.run_usage import RunUsage
 from toolmark.statistics.paired_comparison import PairedComparison
 from toolmark.statistics.table_cells import p_value_cell
@@ -226,6 +226,9 @@ def detail_tables(comparison: Comparison) -> Iterator[Table]:
         yield from _group_table(axis, found)
     if len(comparison.categories) > 1:
         yield from _group_table("category", comparison.categories, comparison.compared_rows)
+    yield from reply_tables.comparison_tables(
+        comparison.usage_a.replies, comparison.usage_b.replies
+    )
     if comparison.settings:
         yield Table(title="Settings that differ", head=("", "A", "B"), rows=comparison.settings)
 

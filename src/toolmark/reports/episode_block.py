@@ -19,6 +19,7 @@ from toolmark.core.records import (
     Image,
     Message,
     Part,
+    Reply,
     Result,
     Step,
     Table,
@@ -28,7 +29,13 @@ from toolmark.core.records import (
     Trajectory,
     Verdict,
 )
-from toolmark.reports import embedded_pictures, embedded_recordings, svg_sanitizer, table_format
+from toolmark.reports import (
+    embedded_pictures,
+    embedded_recordings,
+    reply_text,
+    svg_sanitizer,
+    table_format,
+)
 
 MAX_TEXT_LENGTH = 20_000  # characters of one text: the rest stays in trajectories.jsonl
 MAX_EPISODE_BYTES = 1_000_000  # bytes of one episode, so that a large one does not displace many
@@ -290,7 +297,17 @@ def _step_values(step: Step, store: _EpisodeMedia) -> dict[str, Any]:
         ],
         "latency": _latency_text(reply.latency_s),
         "tokens": [usage.input, usage.output, usage.reasoning, usage.cached],
+        **_reply_notes(reply),
     }
+
+
+def _reply_notes(reply: Reply) -> dict[str, Any]:
+    """Return who answered and what was changed of the request, where something is known."""
+    notes = {
+        "facts": [(label, _clip_text(text)) for label, text in reply_text.step_facts(reply)],
+        "changes": _clip_text("\n".join(reply_text.change_lines(reply))),
+    }
+    return {name: value for name, value in notes.items() if value}
 
 
 def _latency_text(seconds: float) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Estimate
-from toolmark.reports import run_differences, run_names
+from toolmark.reports import reply_tables, run_differences, run_names
 from toolmark.reports.comparison_report import MAX_FLIPS_LISTED, Comparison
 from toolmark.runs.run_store import Run
 from toolmark.runs.run_usage import run_usage
@@ -62,6 +62,7 @@ def compare_runs(
         numbers = _comparison_fields(a, presentation, chosen_rule, table_a, table_b, test)
         _, rows_a, rows_b = _common_headline(presentation.metrics[chosen_rule], table_a, table_b)
         scores = (name_a, numbers["score_a"]), (name_b, numbers["score_b"])
+        usage_a, usage_b = run_usage(a), run_usage(b)
         return Comparison(
             a=name_a,
             b=name_b,
@@ -72,10 +73,15 @@ def compare_runs(
                 *_partial_warnings(scores, rows_a, rows_b),
                 *_correction_warnings(presentation.metrics[chosen_rule][0]),
                 *run_differences.difference_warnings(a, b, *changed),
+                *reply_tables.difference_warnings(
+                    usage_a.replies,
+                    usage_b.replies,
+                    is_same_model=a.info.plan.model == b.info.plan.model,
+                ),
             ),
             n_changed=changed[0],
-            usage_a=run_usage(a),
-            usage_b=run_usage(b),
+            usage_a=usage_a,
+            usage_b=usage_b,
         )
 
 

@@ -14,11 +14,18 @@ from toolmark.core import json_codec, number_format
 from toolmark.core.errors import DataError, suggest_names
 from toolmark.core.records import Chart, Estimate, Table
 from toolmark.core.svg import Markup
-from toolmark.reports import charts, failure_causes, run_names, table_format, usage_text
+from toolmark.reports import (
+    charts,
+    failure_causes,
+    reply_tables,
+    run_names,
+    table_format,
+    usage_text,
+)
 from toolmark.reports.failure_causes import Causes
 from toolmark.reports.table_format import Grid
 from toolmark.runs.run_store import Run
-from toolmark.runs.run_usage import run_usage
+from toolmark.runs.run_usage import RunUsage, run_usage
 from toolmark.runs.stored_presentation import (
     PRESENTATION_FILE,
     StoredPresentation,
@@ -79,6 +86,7 @@ class RunFacts:
     settings: list[tuple[str, str]]
     origins: list[tuple[str, str]]
     environment: Grid
+    replies: list[Grid]
     groups: list[PageSection]
     causes: list[Causes]
     not_run_reasons: Grid
@@ -116,7 +124,7 @@ def _run_facts(
         _measure_rule(rule, table, presentation.metrics[rule]) for rule, table in by_rule.items()
     ]
     reasons, absent = failure_causes.not_run_grids(run.scores(), presentation.rules[0])
-    suite_tables = presentation.tables
+    suite_tables, used = presentation.tables, run_usage(run)
     repeated_tables = [
         table
         for table in suite_tables
@@ -135,9 +143,10 @@ def _run_facts(
         notes=list(filter(None, (_remove_interval_note(table.note) for table in repeated_tables))),
         n_planned=run.info.n_planned,
         n_not_run=int((~first.run).sum()),
-        settings=[(key, value) for key, value in _setting_rows(run) if value],
+        settings=[(key, value) for key, value in _setting_rows(run, used) if value],
         origins=_origin_rows(run),
         environment=_environment_grid(run),
+        replies=list(map(table_format.make_grid, reply_tables.run_tables(used.replies))),
         groups=list(_page_sections(item for item in suite_tables if item not in repeated_tables)),
         causes=failure_causes.merge_equal_causes(
             [
@@ -319,7 +328,7 @@ def _noise_sentence(table: Columns) -> str:
     )
 
 
-def _setting_rows(run: Run) -> Iterator[tuple[str, str]]:
+def _setting_rows(run: Run, used: RunUsage) -> Iterator[tuple[str, str]]:
     info, plan = run.info, run.info.plan
     yield "suite", plan.suite
     yield "model", table_format.visible_text(plan.model)
@@ -334,7 +343,7 @@ def _setting_rows(run: Run) -> Iterator[tuple[str, str]]:
     yield "tasks × repeats", f"{number_format.format_count(info.n_tasks)} × {plan.repeats}"
     yield "selection", _selection_text(run)
     yield "created", info.created
-    yield "took", usage_text.usage_line(run_usage(run))
+    yield "took", usage_text.usage_line(used)
     yield "command", table_format.visible_text(info.command)
     yield "folder", table_format.visible_text(str(run.path))
 

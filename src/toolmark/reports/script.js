@@ -290,6 +290,7 @@
     if (reasoning) facts.push(fact("reasoning", thousands(reasoning)));
     if (cached) facts.push(fact("cached", thousands(cached)));
     if (s.latency) facts.push(fact("latency", s.latency));
+    for (const [label, text] of s.facts || []) facts.push(fact(label, text));
     const pairs = s.calls.flatMap((call, k) => {
       const result = s.results[k];
       return [box("call", `call ${k + 1}: ${call.name}`, call.arguments),
@@ -300,6 +301,7 @@
       ...s.new_messages.flatMap((m) => [
         m.sounds && !m.text ? el("div", { class: "box" }, el("p", { class: "role" }, m.role)) : box("said", m.role, m.text),
         ...pictures(m), ...sounds(m)]),
+      s.changes ? fold("changes to the request", box("", "so that the endpoint takes it", s.changes)) : "",
       s.reasoning ? fold("reasoning", box("reply", "reasoning", s.reasoning)) : "",
       s.text || !s.calls.length ? box("reply", "reply", s.text || "(empty)") : "",
       s.fault ? box("error", "could not be read", s.fault) : "",

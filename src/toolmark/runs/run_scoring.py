@@ -16,7 +16,7 @@ from toolmark.core.failure import NEVER_FITS, Failure
 from toolmark.core.records import Cause, Score, Task, Trajectory, Verdict
 from toolmark.environments.mcp import sandbox
 from toolmark.formats.native_format import NativeFormat
-from toolmark.runs import presentation_writer, run_usage
+from toolmark.runs import presentation_writer, reply_cautions, reply_facts, run_usage
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_store import Run
 from toolmark.runs.sound_record import sound_caution
@@ -159,9 +159,11 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
     # with any other tool format, calls are text
     if plan.tool_format != NativeFormat.name:
         foreign.clear()
+    used = run_usage.measure_run_usage(run)
     notes = (
         sound_caution(run.info.sound),
         _run_caution(run, scorer, table, causes),
+        *reply_cautions.list_cautions(used.replies),
         describe_foreign_calls(foreign, int(table.run.sum())),
     )
     caution = "; ".join(filter(None, notes))
@@ -185,7 +187,8 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
         "rule": scorer.rules[0],
         "rules": scorer.rules,
         **_differing_rules(head, {name: (metrics[name][0], by_rule[name]) for name in others}),
-        "spent": run_usage.summary_fields(run_usage.measure_run_usage(run)),
+        "spent": run_usage.summary_fields(used),
+        **reply_facts.summary_fields(used.replies),
         "run_dir": str(run.path),
     }
     write_document(Path(run.path) / "summary.json", summary)

@@ -15,7 +15,9 @@ import msgspec
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Record, Usage
 from toolmark.core.token_counts import sum_usage
+from toolmark.runs import reply_facts
 from toolmark.runs.record_files import read_records
+from toolmark.runs.reply_facts import NO_FACTS, ReplyFacts
 from toolmark.runs.run_store import Run
 
 
@@ -26,6 +28,7 @@ class RunUsage(Record, frozen=True, kw_only=True):
     replies, `wall_s` the total time of all sessions of work on the run, both in seconds. Counted
     separately are the tokens of episodes that were broken off (`not_run`), of a simulated user and
     of judges, where these are models. `n_from_cache` of the requests were answered from the cache.
+    `replies` says who answered and how fast.
     """
 
     n_episodes: int = 0
@@ -37,6 +40,7 @@ class RunUsage(Record, frozen=True, kw_only=True):
     not_run: Usage = Usage()
     user: Usage = Usage()
     judges: Usage = Usage()
+    replies: ReplyFacts = NO_FACTS
 
     @property
     def tokens_per_episode(self) -> float | None:
@@ -49,7 +53,7 @@ class _UserReply(Record, frozen=True, kw_only=True):
     usage: Usage = Usage()
 
 
-class _Reply(Record, frozen=True, kw_only=True):
+class _Reply(reply_facts.ReplyLine, frozen=True, kw_only=True):
     usage: Usage = Usage()
     from_cache: bool = False
 
@@ -63,6 +67,8 @@ class _Step(Record, frozen=True, kw_only=True):
 class _UsageLine(Record, frozen=True, kw_only=True):
     """The usage fields of an episode, an attempt or a judgement: the rest is not decoded."""
 
+    task: str = ""
+    repeat: int = 0
     usage: Usage = Usage()
     steps: tuple[_Step, ...] = ()
     latency_s: float = 0.0
@@ -88,12 +94,16 @@ def measure_run_usage(run: Run) -> RunUsage:
     model, not_run, user, judges = _UsageSum(), _UsageSum(), _UsageSum(), _UsageSum()
     n_episodes = n_requests = n_from_cache = 0
     reply_s = 0.0
+    facts = reply_facts.ReplyFactsCounter()
     for line in run.episodes.records("trajectories", _UsageLine):
         n_episodes += 1
         n_requests += len(line.steps)
         n_from_cache += sum(step.reply.from_cache for step in line.steps)
         reply_s += line.latency_s
         model.add(line.usage)
+        episode = (line.task, line.repeat)
+        for step in line.steps:
+            facts.add_reply(step.reply, episode)
         _add_user_usage(line, user)
     for line in run.episodes.records("attempts", _UsageLine):
         for step in line.steps:
@@ -111,6 +121,7 @@ def measure_run_usage(run: Run) -> RunUsage:
         not_run=not_run.total(),
         user=user.total(),
         judges=judges.total(),
+        replies=facts.count_facts(),
     )
 
 
@@ -130,7 +141,8 @@ def summary_fields(usage: RunUsage) -> dict[str, Any]:
 
 def usage_from_summary(summary: Mapping[str, Any]) -> RunUsage:
     """Return the usage in a summary; zeros for a summary written before usage was recorded."""
-    return msgspec.convert(summary.get("spent", {}), RunUsage)
+    used = msgspec.convert(summary.get("spent", {}), RunUsage)
+    return msgspec.structs.replace(used, replies=reply_facts.facts_from_summary(summary))
 
 
 def run_usage(run: Run) -> RunUsage:
