@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,7 @@ from toolmark.environments.class_environments import PlainStateEnvironment
 from toolmark.environments.recorded_environment import Episode, RecordedEnvironment
 from toolmark.environments.recording_factory import RecordingFactory
 from toolmark.formats.prompt_format import PromptFormat
+from toolmark.models.rate_limits import RateLimitedModel, RateLimiter
 from toolmark.models.request_policies import CachedModel, PacedModel, RetryingModel
 from toolmark.models.user_model import UserModel
 from toolmark.runs.episode_time_limit import EpisodeModel, TimeLimit
@@ -169,6 +171,9 @@ MODEL_WRAPPERS: dict[type[DelegatingModel], Callable[[Model, Path], DelegatingMo
     CachedModel: lambda model, folder: CachedModel(model, folder, "id"),
     FormattedControl: lambda model, folder: FormattedControl(model, PromptFormat()),
     PacedModel: lambda model, folder: PacedModel(model, 1),
+    RateLimitedModel: lambda model, folder: RateLimitedModel(
+        model, RateLimiter(60, 1000, read_clock=time.monotonic)
+    ),
     PhasedModel: lambda model, folder: PhasedModel(model),
     RetryingModel: lambda model, folder: RetryingModel(model, 1),
     EpisodeModel: lambda model, folder: EpisodeModel(model, TimeLimit(None), RequestGuard()),

@@ -18,7 +18,7 @@ from tests.golden.normalise import Normaliser
 from tests.golden.paths import Json
 from tests.servers import fake
 
-from toolmark.models.request_policies import RetryingModel
+from toolmark.models.request_policies import PacedModel, RetryingModel
 from toolmark.runs.run_store import Run
 
 SUITE = "tests.runs.mini:load"
@@ -90,7 +90,8 @@ def hurried() -> Iterator[list[float]]:
 
     inits = RetryingModel.__init__
     quick = functools.partialmethod(inits, sleep=sleep, rng=Random(1))
-    with mock.patch.object(RetryingModel, "__init__", quick):
+    without_pause = mock.patch.object(PacedModel, "_pause_requests", lambda *_: None)
+    with mock.patch.object(RetryingModel, "__init__", quick), without_pause:
         yield waits
 
 

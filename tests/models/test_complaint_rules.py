@@ -201,6 +201,60 @@ def test_too_many_tokens_per_minute_is_no_long_conversation() -> None:
     assert kind(429, "Too many tokens, please wait before trying again.")[0] == "rate_limited"
 
 
+DAY_S = "Rate limit reached for gpt-5 in organization org-1 on"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (429, f"{DAY_S} requests per day (RPD): Limit 200, Used 200, Requested 1. Please try again "
+              "in 7m12s."),
+        (429, f"{DAY_S} tokens per day (TPD): Limit 100000, Used 97050, Requested 3619. Please try "
+              "again in 9m38.016s. Need more tokens? Upgrade to Dev Tier today"),
+        (429, "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model "
+              "requests per day"),
+        (429, "Rate limit exceeded: free-models-per-day-high-balance."),
+        (429, "Your account org-1 / proj-1 request reached organization TPD rate limit, current: "
+              "1505241, limit: 1500000"),
+        (429, "Tokens per day limit exceeded - too many tokens processed."),
+        (429, "Rate limit of 50 per 86400s exceeded for UserByModelByDay."),
+        (429, "You are using a Trial key, which is limited to 1000 API calls / month."),
+        (400, "You have reached your specified API usage limits. You will regain access on "
+              "2027-01-01 at 00:00 UTC."),
+        (400, "You have reached your specified workspace API usage limits."),
+    ],
+)  # fmt: skip
+def test_a_quota_of_a_day_or_month_is_an_end(status: int, message: str) -> None:
+    assert kind(status, message) == ("rejected.billing", "quota", status)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"{DAY_S} requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20s.",
+        f"{DAY_S} tokens per minute (TPM): Limit 6000, Used 5900, Requested 300. Need more tokens? "
+        "Upgrade to Dev Tier today",
+        "Rate limit exceeded: free-models-per-min.",
+        "request reached organization max RPM: 3, please try again after 1 seconds",
+        "request reached project TPM rate limit, current: 1410, limit: 100",
+        "Tokens per minute limit exceeded - too many tokens processed.",
+        "Rate limit of 10 per 60s exceeded for UserByModelByMinute.",
+        "This request would exceed your account's rate limit of 30,000 input tokens per minute",
+        "Server is temporarily limiting requests (not your usage limit)",
+        "The engine is currently overloaded, please try again later",
+    ],
+)
+def test_a_limit_of_a_minute_is_waited_for(message: str) -> None:
+    assert kind(429, message) == ("rate_limited", "", 429)
+
+
+def test_openrouter_names_its_wait_in_the_body() -> None:
+    headers = {"X-RateLimit-Limit": "20", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "40s"}
+    error = {"message": "Rate limit exceeded: free-models-per-min.", "code": 429}
+    body = json.dumps({"error": {**error, "metadata": {"headers": headers}}}).encode()
+    assert complaint_outcome.Complaint(body, SecretMask("", ())).wait_s == 40.0
+
+
 @pytest.mark.parametrize(
     "message",
     [

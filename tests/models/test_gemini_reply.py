@@ -243,9 +243,11 @@ def test_the_header_says_how_long_to_wait_before_the_body_does() -> None:
         assert ask(odd, 429).wait_s is None
 
 
-def test_a_quota_of_the_day_says_what_to_do() -> None:
+def test_a_quota_of_the_day_is_an_end() -> None:
     body = error("Quota.", "RESOURCE_EXHAUSTED", 429, quota("GenerateRequestsPerDay"))
-    assert "the quota of the day is used up" in str(ask(body, 429))
+    found = ask(body, 429)
+    assert isinstance(found, Rejected)
+    assert (found.kind, found.subject) == ("rejected.billing", "quota")
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ class UserWithGoal(SimulatedUser):
             reply = await self._model(request)
         except EndpointError as error:
             failed = SimulatedUserError(f"user model {self._name}: {error}")
-            failed.status = error.status
+            failed.status, failed.subject = error.status, error.subject
             raise failed from error
         if reply.stop in _UNUSABLE_STOPS:
             raise SimulatedUserError(f"user model {self._name}: its reply ended by {reply.stop!r}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from toolmark.cli import command_options as options
-from toolmark.cli import consoles, exit_codes
+from toolmark.cli import consoles, exit_codes, rate_options
 from toolmark.cli.judge_command import ShowPictures
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError
@@ -63,6 +63,8 @@ def author(
     base_url: options.BaseUrl = None,
     header: options.Headers = None,
     max_connections: options.RequestsPerModel = DEFAULT_CONNECTIONS,
+    requests_per_minute: rate_options.RequestsPerMinute = None,
+    tokens_per_minute: rate_options.TokensPerMinute = None,
     max_retries: options.Retries = DEFAULT_RETRIES,
     timeout: options.Timeout = TIMEOUT_S,
     cache: options.CacheDir = None,
@@ -82,6 +84,7 @@ def author(
     settings = options.connection_settings(
         (model, judge), base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,
+        requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute,
     ) | {"media": MediaStore(output / "media")}  # fmt: skip
     with mcp_sandbox.use_setting(sandbox.value), mcp_sandbox.hide_paths(output):
         plan = Plan(

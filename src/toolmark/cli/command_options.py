@@ -345,6 +345,7 @@ def connection_settings(
     timeout: float,
     cache: Path | None,
     replay_only: bool = False,
+    **limits_per_minute: int | None,
 ) -> dict[str, Any]:
     """Return how these models are asked, as `resolve` takes it.
 
@@ -366,6 +367,7 @@ def connection_settings(
         "timeout_s": timeout,
         "cache": cache,
         "replay_only": replay_only,
+        **limits_per_minute,
     }
 
 

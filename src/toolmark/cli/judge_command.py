@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from toolmark.cli import command_options as options
-from toolmark.cli import consoles, exit_codes
+from toolmark.cli import consoles, exit_codes, rate_options
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.number_format import pluralize
 from toolmark.models.connection_defaults import (
@@ -46,6 +46,8 @@ def judge(
     base_url: options.BaseUrl = None,
     header: options.Headers = None,
     max_connections: options.RequestsPerModel = DEFAULT_CONNECTIONS,
+    requests_per_minute: rate_options.RequestsPerMinute = None,
+    tokens_per_minute: rate_options.TokensPerMinute = None,
     max_retries: options.Retries = DEFAULT_RETRIES,
     timeout: options.Timeout = TIMEOUT_S,
     cache: options.CacheDir = None,
@@ -66,6 +68,7 @@ def judge(
     settings = options.connection_settings(
         judge_model, base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,
+        requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute,
     )  # fmt: skip
     with progress_display.show_progress(err, f"judge {len(judges)} models") as watch:
         summary = uvloop.run(judge_models.rejudge_run(run, scorer, plan, judges, settings, watch))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolmark.cli import command_options as options
-from toolmark.cli import consoles, exit_codes
+from toolmark.cli import consoles, exit_codes, rate_options
 from toolmark.core import secrets
 from toolmark.core.errors import Rejected, UsageError
 from toolmark.models.connection_defaults import (
@@ -51,6 +51,8 @@ def run(
     header: options.Headers = None,
     seed: options.Seed = None,
     max_connections: options.Connections = DEFAULT_CONNECTIONS,
+    requests_per_minute: rate_options.RequestsPerMinute = None,
+    tokens_per_minute: rate_options.TokensPerMinute = None,
     max_retries: options.Retries = DEFAULT_RETRIES,
     timeout: options.Timeout = TIMEOUT_S,
     time_limit: options.TimeLimit = None,
@@ -109,6 +111,7 @@ def run(
     connection = options.connection_settings(
         [model], base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache, replay_only=replay_only,
+        requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute,
     )  # fmt: skip
     sampling: dict[str, Any] = {
         "temperature": temperature, "top_p": top_p, "max_tokens": max_tokens,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from toolmark.cli import command_options as options
-from toolmark.cli import consoles, exit_codes
+from toolmark.cli import consoles, exit_codes, rate_options
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.number_format import format_count, pluralize
@@ -75,6 +75,8 @@ def tune(
     base_url: options.BaseUrl = None,
     header: options.Headers = None,
     max_connections: options.RequestsPerModel = DEFAULT_CONNECTIONS,
+    requests_per_minute: rate_options.RequestsPerMinute = None,
+    tokens_per_minute: rate_options.TokensPerMinute = None,
     max_retries: options.Retries = DEFAULT_RETRIES,
     timeout: options.Timeout = TIMEOUT_S,
     cache: options.CacheDir = None,
@@ -119,6 +121,7 @@ def tune(
     settings = options.connection_settings(
         request.models, base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,
+        requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute,
     ) | {"media": MediaStore(output / "media")}  # fmt: skip
     stopped = uvloop.run(_tune_items(output, loaded, request, settings))
     _publish_result(output, loaded, stopped, as_json=as_json)

@@ -31,7 +31,7 @@ from pathlib import Path
 from traceback import FrameSummary, extract_tb
 from types import TracebackType
 
-from toolmark.core.failure import FINAL_KINDS, Failure, Kind, Stage, Subject
+from toolmark.core.failure import FINAL_KINDS, Failure, Kind, Stage, Subject, add_request_id
 from toolmark.core.number_format import format_count
 
 MAX_SUGGESTED_NAMES = 3
@@ -55,12 +55,21 @@ _KIND_BY_STATUS: dict[int, Kind] = {
 class ToolmarkError(Exception):
     """Base of all errors that toolmark raises on purpose.
 
-    `kind`, `status` and `subject` are those of the Failure that it makes.
+    `kind`, `status`, `subject` and `request_id` are those of the Failure that it makes.
     """
 
     kind: Kind = "bug"
     status: int = 0
     subject: Subject = ""
+    request_id: str = ""
+
+    def __str__(self) -> str:
+        return add_request_id(self.reason, self.request_id)
+
+    @property
+    def reason(self) -> str:
+        """The text without the id of the request, which is another one each time."""
+        return super().__str__()
 
 
 class UsageError(ToolmarkError):
@@ -94,9 +103,10 @@ class SandboxError(ToolEnvironmentError):
 
 
 class EndpointError(ToolmarkError):
-    """The endpoint gave no answer."""
+    """The endpoint gave no answer; `may_retry`: what it says of asking again, None for nothing."""
 
     kind: Kind = "unavailable"
+    may_retry: bool | None = None
 
 
 class NotRecorded(EndpointError):
@@ -185,7 +195,7 @@ def failure_of(error: BaseException, stage: Stage) -> Failure:
     if isinstance(error, ToolmarkError):
         return Failure(
             stage=error_stage, kind=error.kind, status=error.status, subject=error.subject,
-            message=str(error),
+            message=error.reason, request_id=error.request_id,
         )  # fmt: skip
     trace = "".join(traceback.format_exception(error))
     return Failure(

@@ -28,8 +28,11 @@ Kind: TypeAlias = Literal[
 ]  # fmt: skip
 """What failed; `docs/reference/failures.md` explains each kind and what to do."""
 
-Subject: TypeAlias = Literal["", "pictures", "sound", "tools", "setting", "length"]
-"""What an endpoint refuses, where its complaint names it; "" elsewhere."""
+Subject: TypeAlias = Literal["", "pictures", "sound", "tools", "setting", "length", "quota"]
+"""What an endpoint refuses, where its complaint names it; "" elsewhere.
+
+`quota` is a limit that no wait within a run brings back, of a day or a month.
+"""
 
 FINAL_KINDS: frozenset[Kind] = frozenset(
     ("rejected.auth", "rejected.billing", "rejected.not_found")
@@ -51,7 +54,7 @@ class Failure(Record, frozen=True, kw_only=True):
 
     `status` is the HTTP status of the endpoint's answer, 0 if there was none. `subject` is what the
     endpoint refuses. `message` is for people: the first line is the summary, a traceback may
-    follow.
+    follow. `request_id` is the endpoint's name of the request, with which what people read ends.
     """
 
     stage: Stage
@@ -59,11 +62,12 @@ class Failure(Record, frozen=True, kw_only=True):
     status: int = 0
     subject: Subject = ""
     message: str = ""
+    request_id: str = ""
 
     @property
     def first_line(self) -> str:
         """The first line of the message, for people."""
-        return self.message.partition("\n")[0]
+        return add_request_id(self.message.partition("\n")[0], self.request_id)
 
     @property
     def summary(self) -> str:
@@ -73,12 +77,21 @@ class Failure(Record, frozen=True, kw_only=True):
     @property
     def full_text(self) -> str:
         """Stage, kind and the complete message, for people."""
-        return f"{self.stage}: {self.kind}: {self.message}".rstrip(": ")
+        text = add_request_id(self.message, self.request_id)
+        return f"{self.stage}: {self.kind}: {text}".rstrip(": ")
 
     @property
     def cause(self) -> Failure:
-        """The failure without its message; failures with an equal cause are counted together."""
-        return replace(self, message="")
+        """The failure without what differs from request to request.
+
+        Failures with an equal cause are counted together.
+        """
+        return replace(self, message="", request_id="")
+
+
+def add_request_id(text: str, request_id: str) -> str:
+    """Return a message with the endpoint's name of the request at its end."""
+    return f"{text} (request id {request_id})" if request_id else text
 
 
 NEVER_FITS = Failure(

@@ -41,6 +41,7 @@ class NotJudged(ToolmarkError):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.kind, self.status, self.subject = failure.kind, failure.status, failure.subject
+        self.request_id = failure.request_id
         mark_stage(self, "judge")
 
 

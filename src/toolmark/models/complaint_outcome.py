@@ -11,9 +11,10 @@ from toolmark.core.errors import EndpointError, RateLimited, Rejected, Unavailab
 from toolmark.core.failure import Subject
 from toolmark.core.http_status import describe_status, says_nothing
 from toolmark.core.json_codec import escape_surrogates
+from toolmark.core.number_format import format_duration
 from toolmark.core.records import Audio, Image, Reply, Request
-from toolmark.models import complaint_rules
-from toolmark.models.http_client import HttpResponse
+from toolmark.models import complaint_rules, wait_headers
+from toolmark.models.http_client import HttpResponse, is_request_id
 from toolmark.models.secret_mask import SecretMask, escape_control_chars
 
 _MAX_SHOWN_CHARS = 500
@@ -22,14 +23,22 @@ _MAX_CODE_CHARS = 200
 _MAX_DETAILS = 20
 _DEFAULT_STATUS = 502
 _DELAY = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?s", re.ASCII)
+_LONG_WAIT_STEP = (
+    "the endpoint asks to wait {wait}: give the same command again then, and what is stored is not "
+    "asked again"
+)
 _SILENT_STEP = "see the server's log, or what toolmark doctor finds"
 
 
 class Complaint:
-    """An error body, parsed as far as possible, without secrets."""
+    """An error body, parsed as far as possible, without secrets.
+
+    `request_id` is the endpoint's name of the request, "" for none; it is masked with the error.
+    """
 
     def __init__(self, body: bytes, mask: SecretMask) -> None:
         decoded = _parse_json(body)
+        self.request_id = _read_request_id(decoded)
         error = _error_object(decoded)
         self.data = error
         self._details = _error_details(error)
@@ -64,12 +73,18 @@ class Complaint:
 
     @property
     def wait_s(self) -> float | None:
-        """How long Google's APIs ask to wait, in the body: `{"retryDelay": "34.5s"}`."""
+        """How long the body asks to wait.
+
+        Google's APIs write `{"retryDelay": "34.5s"}`. OpenRouter repeats the headers of its limit.
+        """
         for detail in self._details:
             delay = detail.get("retryDelay")
             if isinstance(delay, str) and _DELAY.fullmatch(delay):
                 return float(delay[:-1])
-        return None
+        metadata = self.data.get("metadata")
+        headers = metadata.get("headers") if isinstance(metadata, dict) else None
+        reset = headers.get("X-RateLimit-Reset") if isinstance(headers, dict) else None
+        return wait_headers.parse_wait(reset) if isinstance(reset, str) else None
 
     def _quota_names(self) -> Iterator[Any]:
         """Yield the names of the quotas that Google's APIs say are used up."""
@@ -114,24 +129,45 @@ def reply_or_error(
     next step, if there is one.
     """
     rule = complaint_rules.matching_rule(status, complaint.searchable_text, subjects)
+    request_id = answer.request_id or complaint.request_id
     match rule.stop:
         case "refused":
-            return Reply(text=complaint.short_message, stop="refused")
+            return Reply(text=complaint.short_message, stop="refused", request_id=request_id)
         case "malformed":
             generation = complaint.data.get("failed_generation")
             return Reply(
                 text=escape_surrogates(generation) if isinstance(generation, str) else "",
                 stop="malformed",
+                request_id=request_id,
             )
         case "over_long":
             description = describe_status(status, complaint.short_message)
-            return Reply(text="", stop="over_long", complaint=description)
+            return Reply(text="", stop="over_long", complaint=description, request_id=request_id)
+    error = _make_error(answer, complaint, rule, key_name, status)
+    error.request_id, error.may_retry = request_id, answer.may_retry
+    return error
+
+
+def _make_error(
+    answer: HttpResponse,
+    complaint: Complaint,
+    rule: complaint_rules.ComplaintRule,
+    key_name: str,
+    status: int,
+) -> EndpointError:
+    """Return the error that a rule makes of a complaint."""
     text = describe_status(status, complaint.short_message)
+    wait_s = complaint.wait_s if answer.wait_s is None else answer.wait_s
     match rule.kind:
+        case "rate_limited" if wait_s is not None and wait_s > wait_headers.MAX_WAIT_S:
+            step = _LONG_WAIT_STEP.format(wait=format_duration(wait_s))
+            return Rejected(f"{text}; {step}", status, kind="rejected.billing", subject="quota")
         case "rate_limited":
-            return RateLimited(text, _wait_s(answer, complaint), status)
+            return RateLimited(text, wait_s, status)
         case "unavailable":
-            return Unavailable(text, _wait_s(answer, complaint), status)
+            return Unavailable(text, wait_s, status)
+        case "rejected.other" if answer.may_retry:  # the endpoint knows that it may pass
+            return Unavailable(text, wait_s, status)
     step = rule.next_step.format(key=key_name)
     if 300 <= status < 400:
         text = f"{status}: redirected to {_redirect_target(answer)}; give that address"
@@ -150,10 +186,6 @@ def refused_settings(complaint: Complaint) -> frozenset[str]:
         " ".join([*complaint.codes, searchable.text]), complaint.codes
     )
     return complaint_rules.refused_settings(with_codes, complaint.data.get("param"))
-
-
-def _wait_s(answer: HttpResponse, complaint: Complaint) -> float | None:
-    return complaint.wait_s if answer.wait_s is None else answer.wait_s
 
 
 def _field_faults(found: list[Any]) -> str | list[Any]:
@@ -176,6 +208,12 @@ def _parse_json(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError):
         return None
+
+
+def _read_request_id(decoded: Any) -> str:
+    """Return the endpoint's name of the request, where the body has it; "" elsewhere."""
+    found = decoded.get("request_id") if isinstance(decoded, dict) else None
+    return found if isinstance(found, str) and is_request_id(found) else ""
 
 
 def _error_object(decoded: Any) -> dict[str, Any]:

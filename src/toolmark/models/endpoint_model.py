@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Coroutine, Iterator, Mapping, Set
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Set
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
@@ -19,11 +19,12 @@ from toolmark.core import secrets
 from toolmark.core.errors import EndpointError, Rejected, TornReply, UsageError, suggest_names
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
-from toolmark.core.records import Reply, Request
+from toolmark.core.records import Reply, Request, Usage
 from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile, provider_table
 from toolmark.models.connection_defaults import TIMEOUT_S
 from toolmark.models.http_client import HttpClient, HttpResponse
 from toolmark.models.secret_mask import SecretMask
+from toolmark.models.wait_headers import ServerLimits
 from toolmark.models.wire_names import WireName
 from toolmark.models.wires.chat_completions import CHAT_WIRE
 from toolmark.models.wires.reply_parts import ErrorInBody
@@ -50,8 +51,12 @@ class EndpointModel(Model):
 
     `key` is sent in the wire's header only. `key_name` is the variable it came from, for
     messages. `public_url` is the address as it may be shown and stored. `headers` are added to each
-    request. Images and audio are read from `media`.
+    request. Images and audio are read from `media`. `before_repeat` is awaited before a request is
+    sent in another form, and `watch_limits` gets what answers say of limits, where they are set.
     """
+
+    before_repeat: Callable[[], Awaitable[None]] | None = None
+    watch_limits: Callable[[ServerLimits, Usage], None] | None = None
 
     def __init__(
         self,
@@ -192,6 +197,8 @@ class EndpointModel(Model):
                 return await self._handle_failure(request, answer, answer.status, answer.body)
             reply = self.wire.decode_reply(answer.body, sent.names, answer.latency_s, self.origin)
             reply = _add_answer_facts(reply, sent, answer)
+            if answer.limits is not None and self.watch_limits is not None:
+                self.watch_limits(answer.limits, reply.usage)
             if reply.calls and reply.stop == "stop" and _is_cut(request, reply):
                 reply = msgspec.structs.replace(reply, stop="length")
             return self._check_reply_secrets(reply, answer.body)
@@ -202,7 +209,14 @@ class EndpointModel(Model):
             shown = self.mask.cut_text(
                 text, _MAX_QUOTED_CHARS, is_complete=len(answer.body) <= _MAX_INSPECTED_BYTES
             )
-            raise TornReply(f"{error}: {shown!r}") from None
+            torn = TornReply(f"{error}: {shown!r}")
+            torn.request_id = answer.request_id
+            raise torn from None
+
+    async def _post_again(self, sent: EncodedRequest) -> HttpResponse:
+        if self.before_repeat is not None:
+            await self.before_repeat()
+        return await self._post(sent)
 
     def _post(self, sent: EncodedRequest) -> Coroutine[Any, Any, HttpResponse]:
         if self.is_stream:
@@ -219,7 +233,7 @@ class EndpointModel(Model):
             following = self.wire.continue_request(sent, answer.body)
             if following is None:
                 break
-            rest = await self._post(following)
+            rest = await self._post_again(following)
             if rest.status != 200:
                 return rest
             answer = answer._replace(
@@ -277,7 +291,7 @@ class EndpointModel(Model):
             if adapted.body == sent.body:
                 return sent, answer
             sent = adapted
-            answer = await self._post(sent)
+            answer = await self._post_again(sent)
         if answer.status == 200:
             self._refused_settings |= refused
             self._encoder = self._adapted_encoder(refused)
@@ -312,7 +326,8 @@ class EndpointModel(Model):
 
     def _mask_error(self, error: EndpointError) -> None:
         """Remove secrets from the text of an error, so that it can be printed and stored."""
-        error.args = (self.mask(str(error)),)
+        error.args = (self.mask(error.reason),)
+        error.request_id = self.mask(error.request_id)
 
     async def _handle_failure(
         self, request: Request, answer: HttpResponse, http_status: int | None, body: bytes
@@ -332,9 +347,7 @@ class EndpointModel(Model):
         if isinstance(found, Reply):
             return msgspec.structs.replace(found, latency_s=answer.latency_s)
         if isinstance(found, Rejected) and found.kind == "rejected.not_found":
-            raise Rejected(
-                f"{found}{await self._suggest_model_names()}", found.status, kind=found.kind
-            )
+            found.args = (f"{found.reason}{await self._suggest_model_names()}",)
         raise found
 
     def _parse_complaint(self, body: bytes) -> complaint_outcome.Complaint:

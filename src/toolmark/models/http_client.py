@@ -17,13 +17,10 @@ the frames around each token are many times larger than the token.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import suppress
 from datetime import timedelta
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from pyreqwest import exceptions
@@ -34,28 +31,23 @@ from pyreqwest.response import Response
 
 from toolmark.core.errors import EndpointError, Timeout, TornReply, Unavailable, UsageError
 from toolmark.core.number_format import format_duration
-from toolmark.models import memory_budget
-from toolmark.models.event_stream import (
-    MIN_SNIFFED_BYTES,
-    EventStreamParser,
-    looks_like_events,
-)
-from toolmark.models.wires.wire import StreamAssembler, StreamMark
+from toolmark.models import memory_budget, wait_headers
+from toolmark.models.body_reader import BodyReader
+from toolmark.models.stream_reader import StreamReader
+from toolmark.models.wires.wire import StreamAssembler
 
 MAX_BODY_BYTES = memory_budget.LARGE_BYTES
 MAX_COMPLAINT_BYTES = 64 * 2**10
 """How many bytes are read of an answer whose status is not 200; the rest is not requested."""
 _MAX_HEADER_CHARS = 2000  # of a header that are read
-_MAX_DATE_CHARS = 64
 _CONNECT_TIMEOUT_S = 10.0
 # many servers close idle connections after 5 s; the client must close first, or a request could
 # be lost in between
 _IDLE_TIMEOUT_S = 4.0
-# the end of the answer that follows the last event; once it is read, the connection can be used
-# again
-_STREAM_END_TIMEOUT_S = 0.1
 _MAX_REQUEST_ID_CHARS = 200
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id")
+# read of complaints alone: of a reply each header costs time
+_COMPLAINT_ID_HEADERS = (*_REQUEST_ID_HEADERS, "apim-request-id", "x-amzn-requestid", "cf-ray")
 
 
 class HttpResponse(NamedTuple):
@@ -63,6 +55,8 @@ class HttpResponse(NamedTuple):
 
     `is_complete` is False for a complaint of which only the beginning was read. `first_token_s` and
     `first_call_s` are the times to the first output and to the first call of a streamed answer.
+    `may_retry` is what a complaint says of asking again. `limits` is what is left of the endpoint's
+    limits; it is read of answers with status 200 from the first 429 on that names limits.
     """
 
     status: int
@@ -74,6 +68,8 @@ class HttpResponse(NamedTuple):
     first_token_s: float | None = None
     first_call_s: float | None = None
     request_id: str = ""
+    may_retry: bool | None = None
+    limits: wait_headers.ServerLimits | None = None
 
 
 class HttpClient:
@@ -88,6 +84,7 @@ class HttpClient:
     ) -> None:
         self.timeout_s = timeout_s
         self.max_body_bytes = max_body_bytes
+        self._reads_limits = False
         self._small_bytes = min(memory_budget.SMALL_BYTES, max_body_bytes)
         try:
             self._client = (
@@ -150,7 +147,7 @@ class HttpClient:
     ) -> HttpResponse:
         start = time.perf_counter()
         reservation: memory_budget.MemoryReservation | None = None
-        has_begun = False
+        has_begun, request_id = False, ""
         try:
             async with builder.build_streamed() as response:
                 has_begun = True
@@ -158,6 +155,7 @@ class HttpClient:
                 if status != 200:
                     return await self._read_complaint(response, start)
                 request_id = _read_request_id(response)
+                limits = self._read_limits(response) if self._reads_limits else None
                 length = response.get_header("content-length")
                 if (
                     assembler is None
@@ -170,14 +168,27 @@ class HttpClient:
                     reservation = memory_budget.MemoryReservation(
                         memory_budget.budget_of_running_loop()
                     )
+                    reader = BodyReader(
+                        response, reservation, self.max_body_bytes, start, self.timeout_s
+                    )
                     if assembler is not None:
-                        reader = _StreamReader(self, response, reservation, start)
-                        answer = await reader.read_answer(assembler)
-                        return answer._replace(request_id=request_id)
-                    body = await self._read_long_body(response, length, reservation, start)
-                return HttpResponse(200, body, time.perf_counter() - start, request_id=request_id)
+                        read = await StreamReader(reader).read_body(assembler)
+                        return HttpResponse(
+                            200, read.body, read.latency_s, request_id=request_id, limits=limits,
+                            first_token_s=read.first_token_s, first_call_s=read.first_call_s,
+                        )  # fmt: skip
+                    if length is not None and length.isdecimal():
+                        reader.check_size(int(length))
+                    body = await reader.read_rest(bytearray())
+                latency_s = time.perf_counter() - start
+                return HttpResponse(200, body, latency_s, request_id=request_id, limits=limits)
         except exceptions.PyreqwestError as error:
-            raise _endpoint_error(error, time.perf_counter() - start, has_begun) from None
+            found = _endpoint_error(error, time.perf_counter() - start, has_begun)
+            found.request_id = request_id
+            raise found from None
+        except EndpointError as error:
+            error.request_id = request_id
+            raise
         except ValueError:  # a header with bytes beyond ASCII
             raise TornReply("the answer's head is garbled") from None
         finally:
@@ -195,146 +206,23 @@ class HttpClient:
             chunks.append(chunk.to_bytes())
             size += len(chunk)
         body = b"".join(chunks)
+        read = partial(_read_header, response)
+        limits = self._read_limits(response) if response.status == 429 else None
+        self._reads_limits = self._reads_limits or limits is not None
         return HttpResponse(
             response.status,
             body[:MAX_COMPLAINT_BYTES],
             time.perf_counter() - start,
-            _parse_retry_after(_read_header(response, "retry-after")),
-            _read_header(response, "location"),
+            wait_headers.read_wait(read),
+            read("location"),
             size <= MAX_COMPLAINT_BYTES,
+            request_id=_read_request_id(response, _COMPLAINT_ID_HEADERS),
+            may_retry=wait_headers.read_may_retry(read),
+            limits=limits,
         )
 
-    async def _read_long_body(
-        self,
-        response: Response,
-        length: str | None,
-        reservation: memory_budget.MemoryReservation,
-        start: float,
-    ) -> bytes:
-        """Read a body that may be long; one of unknown length is counted as it arrives."""
-        if length is not None and length.isdecimal():
-            self._check_size(int(length))
-        return await self._read_rest(response, bytearray(), reservation, start)
-
-    async def _read_rest(
-        self,
-        response: Response,
-        body: bytearray,  # grows in place; joined parts would fragment the memory
-        reservation: memory_budget.MemoryReservation,
-        start: float,
-    ) -> bytes:
-        """Read the rest of a body of which the beginning is there."""
-        while (chunk := await response.body_reader.read_chunk()) is not None:
-            size = len(body) + len(chunk)
-            self._check_size(size)
-            if size > reservation.size:
-                await self._reserve_memory(reservation, size, start)
-            body += memoryview(chunk)
-        return bytes(body)
-
-    def _check_size(self, size: int) -> None:
-        if size > self.max_body_bytes:
-            raise TornReply(f"the answer is larger than {self.max_body_bytes} bytes")
-
-    async def _reserve_memory(
-        self, reservation: memory_budget.MemoryReservation, size: int, start: float
-    ) -> None:
-        """Wait until this many bytes are free, at most for the request's own time limit."""
-        left_s = start + self.timeout_s - time.perf_counter()
-        try:
-            async with asyncio.timeout(max(0.0, left_s)):
-                await reservation.grow(size)
-        except TimeoutError:
-            after_s = time.perf_counter() - start
-            raise Timeout(
-                f"no complete answer after {format_duration(after_s)}: other large answers took "
-                "the room"
-            ) from None
-
-
-class _StreamReader:
-    """Reads one answer that is streamed, within the limits of its client."""
-
-    def __init__(
-        self,
-        client: HttpClient,
-        response: Response,
-        reservation: memory_budget.MemoryReservation,
-        start: float,
-    ) -> None:
-        self._client = client
-        self._response = response
-        self._reservation = reservation
-        self._start = start
-        self._first_token_s: float | None = None
-        self._first_call_s: float | None = None
-
-    async def read_answer(self, assembler: StreamAssembler) -> HttpResponse:
-        """Read until the stream says that it is complete, or to the end of a plain body."""
-        beginning = await self._read_beginning()
-        if not looks_like_events(bytes(beginning)):
-            body = await self._client._read_rest(
-                self._response, beginning, self._reservation, self._start
-            )
-            return HttpResponse(200, body, self._elapsed_s())
-        await self._read_events(assembler, bytes(beginning))
-        latency_s = self._elapsed_s()
-        body = assembler.whole_body()
-        return HttpResponse(
-            200, body, latency_s,
-            first_token_s=self._first_token_s, first_call_s=self._first_call_s,
-        )  # fmt: skip
-
-    async def _read_beginning(self) -> bytearray:
-        beginning = bytearray()
-        n_blank = 0
-        while len(beginning) - n_blank < MIN_SNIFFED_BYTES:
-            chunk = await self._response.body_reader.read_chunk()
-            if chunk is None:
-                break
-            beginning += memoryview(chunk)
-            self._client._check_size(len(beginning))
-            if n_blank == len(beginning) - len(chunk):  # only white space before
-                n_blank = len(beginning) - len(chunk.to_bytes().lstrip())
-        return beginning
-
-    async def _read_events(self, assembler: StreamAssembler, chunk: bytes) -> None:
-        parser = EventStreamParser()
-        n_read = 0
-        while True:
-            n_read += len(chunk)
-            self._client._check_size(n_read)
-            for event in parser.add_chunk(chunk):
-                self._note_mark(assembler.add_event(event.name, event.data))
-                if assembler.has_ended:
-                    await self._read_end()
-                    return
-            stored = parser.size_bytes + (
-                n_read if assembler.size_bytes is None else assembler.size_bytes
-            )
-            if stored > self._reservation.size:
-                await self._client._reserve_memory(
-                    self._reservation, min(stored, memory_budget.LARGE_BYTES), self._start
-                )
-            found = await self._response.body_reader.read_chunk()
-            if found is None:
-                return
-            chunk = found.to_bytes()
-
-    async def _read_end(self) -> None:
-        """Read what ends the answer, so that the connection can be used again."""
-        with suppress(TimeoutError, exceptions.PyreqwestError):
-            async with asyncio.timeout(_STREAM_END_TIMEOUT_S):
-                await self._response.body_reader.read_chunk()
-
-    def _note_mark(self, mark: StreamMark) -> None:
-        if mark and self._first_token_s is None:
-            self._first_token_s = self._elapsed_s()
-        if mark == "call" and self._first_call_s is None:
-            self._first_call_s = self._elapsed_s()
-
-    def _elapsed_s(self) -> float:
-        return time.perf_counter() - self._start
+    def _read_limits(self, response: Response) -> wait_headers.ServerLimits | None:
+        return wait_headers.read_limits(partial(_read_header, response))
 
 
 def _parse_url(url: str) -> Url:
@@ -382,28 +270,18 @@ def _read_header(response: Response, name: str) -> str:
         return ""
 
 
-def _read_request_id(response: Response) -> str:
+def _read_request_id(response: Response, names: Sequence[str] = _REQUEST_ID_HEADERS) -> str:
     """Return the endpoint's name of the request; "" where there is none that can be stored."""
-    for name in _REQUEST_ID_HEADERS:
+    for name in names:
         text = _read_header(response, name)
         if text:
-            return text[:_MAX_REQUEST_ID_CHARS] if text.isascii() and text.isprintable() else ""
+            return text if is_request_id(text) else ""
     return ""
 
 
-def _parse_retry_after(text: str) -> float | None:
-    """Read Retry-After, seconds or an HTTP date; None if absent or unreadable."""
-    if not text or len(text) > _MAX_DATE_CHARS:
-        return None
-    try:
-        wait_s = float(text)
-    except ValueError:
-        return _seconds_until(text)
-    return wait_s if 0 <= wait_s < float("inf") else None
+def is_request_id(text: str) -> bool:
+    """Tell whether a text can be stored and shown as the name of a request.
 
-
-def _seconds_until(date: str) -> float | None:
-    try:
-        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
+    A longer one is none: cut, it could contain a part of a key, which no mask finds.
+    """
+    return len(text) <= _MAX_REQUEST_ID_CHARS and text.isascii() and text.isprintable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -27,6 +28,7 @@ from toolmark.models.connection_defaults import (
     TIMEOUT_S,
 )
 from toolmark.models.endpoint_model import KEY_HEADERS, EndpointModel
+from toolmark.models.rate_limits import RateLimitedModel, RateLimiter
 from toolmark.models.request_policies import (
     CachedModel,
     PacedModel,
@@ -59,6 +61,8 @@ def resolve_model(
     timeout_s: float = TIMEOUT_S,
     max_connections: int = DEFAULT_CONNECTIONS,
     max_retries: int = DEFAULT_RETRIES,
+    requests_per_minute: float | None = None,
+    tokens_per_minute: float | None = None,
     cache: Path | None = None,
     replay_only: bool = False,
     media: MediaStore | None = None,
@@ -69,10 +73,11 @@ def resolve_model(
 ) -> Model:
     """Return the model that `spec` names, or that it is, ready to be asked.
 
-    An endpoint gets pacing, retries and, if a folder is given, the cache. A user's
-    `module:attribute`, a model of another package's wire and a model object get the same. A user's
-    class or factory that takes `media` gets the store. An endpoint gets sound in the form `audio`,
-    is asked on `wire`, else on the provider's own, and streams its replies with `stream`.
+    An endpoint gets pacing, to limits per minute where they are given, retries and, if a folder is
+    given, the cache. A user's `module:attribute`, a model of another package's wire and a model
+    object get the same. A user's class or factory that takes `media` gets the store. An endpoint
+    gets sound in the form `audio`, is asked on `wire`, else on the provider's own, and streams its
+    replies with `stream`.
     With `replay_only` every reply comes from the cache: the model is never asked, and an endpoint
     needs no key. This function does not know baselines and controls:
     `suites.model_registry.make_model` does. Raises UsageError.
@@ -115,8 +120,28 @@ def resolve_model(
     if replay_only:
         folder = check_replay_folder(cache)
         return _add_cache(wrapped, folder, identity, replay_only=True)
-    paced = RetryingModel(PacedModel(wrapped, max_connections), max_retries)
-    return _add_cache(paced, cache, identity) if cache else paced
+    paced = _add_pacing(wrapped, max_connections, requests_per_minute, tokens_per_minute)
+    retrying = RetryingModel(paced, max_retries)
+    return _add_cache(retrying, cache, identity) if cache else retrying
+
+
+def _add_pacing(
+    model: Model,
+    max_connections: int,
+    requests_per_minute: float | None,
+    tokens_per_minute: float | None,
+) -> PacedModel:
+    """Return the model with its limits; without limits per minute it has no wrapper for them."""
+    inner = model
+    if requests_per_minute is not None or tokens_per_minute is not None:
+        limiter = RateLimiter(requests_per_minute, tokens_per_minute, read_clock=time.monotonic)
+        inner = RateLimitedModel(model, limiter)
+        if isinstance(model, EndpointModel):
+            model.before_repeat = limiter.take_turn
+    paced = PacedModel(inner, max_connections)
+    if isinstance(model, EndpointModel):
+        model.watch_limits = paced.heed_limits
+    return paced
 
 
 def check_replay_folder(cache: Path | None) -> Path:

@@ -1,7 +1,8 @@
 """Policies around any model: retries, pacing, and a cache.
 
 They nest: CachedModel(RetryingModel(PacedModel(model))). So a wait before a retry takes no slot of
-the pacing.
+the pacing. Limits per minute are next to the model (`models.rate_limits`): a request is counted
+when it is sent.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from toolmark.core.errors import (
 from toolmark.core.files import write_atomically
 from toolmark.core.json_codec import decode_record, encode_record
 from toolmark.core.model import DelegatingModel, Model
-from toolmark.core.records import Record, Reply, Request
+from toolmark.core.records import Record, Reply, Request, Usage
+from toolmark.models.wait_headers import MAX_WAIT_S, ServerLimits
 
 _CACHE_VERSION = 3
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
-# a server that asks for more than this will not answer within this run
-_MAX_REQUESTED_WAIT_S = 600.0
+_TIMER_SLACK_S = 0.01  # a timer of uvloop may end a millisecond early; a wait is never shorter
 # the most retries by failure: any other failure may pass at any time, but a request that timed
 # out or came torn twice more mostly does so for ever, and each time takes its full time limit
 _MAX_RETRIES_BY_ERROR: dict[type[EndpointError], int | None] = {
@@ -48,7 +49,8 @@ _MAX_RETRIES_BY_ERROR: dict[type[EndpointError], int | None] = {
 class RetryingModel(DelegatingModel):
     """Asks again by a table of errors, with growing pauses and jitter.
 
-    A wait that the server names replaces the pause. A Rejected request is never asked again.
+    A wait that the server names replaces the pause. A Rejected request is never asked again, nor
+    one of which the server says so.
     """
 
     def __init__(
@@ -80,9 +82,9 @@ class RetryingModel(DelegatingModel):
                 if tries >= self._max_retries(error):
                     raise
                 wait_s = self._pause_s(error, tries)
-                if wait_s > _MAX_REQUESTED_WAIT_S:
+                if wait_s > MAX_WAIT_S:
                     raise
-                reason = str(error)
+                reason = error.reason
             tries += 1
             waiter = object()
             self._reason_by_waiter[waiter] = reason
@@ -92,6 +94,8 @@ class RetryingModel(DelegatingModel):
                 del self._reason_by_waiter[waiter]
 
     def _max_retries(self, error: EndpointError) -> int:
+        if error.may_retry is False:
+            return 0
         limit = _MAX_RETRIES_BY_ERROR.get(type(error), 0)
         return self.retries if limit is None else min(limit, self.retries)
 
@@ -109,6 +113,7 @@ class PacedModel(DelegatingModel):
 
     It begins at `max_in_flight`. It halves when the endpoint is overloaded (once for all the
     requests that were in flight at that moment), and grows by one for each round without overload.
+    While the endpoint asks to wait, no request begins: each would be refused, and counted.
     """
 
     def __init__(self, model: Model, max_in_flight: int) -> None:
@@ -118,18 +123,28 @@ class PacedModel(DelegatingModel):
         self.n_in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._n_slowdowns = 0
+        self._release: asyncio.TimerHandle | None = None  # ends the wait that is asked for
+        self._pause_reason = ""
+
+    @property
+    def wait_reasons(self) -> Collection[str]:
+        """Why requests wait for the endpoint, here or inside."""
+        paused = (self._pause_reason,) * len(self._waiting) if self._release is not None else ()
+        return (*paused, *self.model.wait_reasons)
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask when a slot is free."""
-        if self.n_in_flight >= self.limit:
+        if self.n_in_flight >= self.limit or self._release is not None:
             await self._wait_for_slot()
         else:
             self.n_in_flight += 1
         n_slowdowns = self._n_slowdowns
         try:
             reply = await self.model(request)
-        except (RateLimited, Unavailable, Timeout):
+        except (RateLimited, Unavailable, Timeout) as error:
             self._slow_down(n_slowdowns)
+            if isinstance(error, RateLimited) and error.wait_s and error.may_retry is not False:
+                self._pause_requests(error.wait_s, error.reason)
             raise
         else:
             if self.limit < self.max_in_flight:
@@ -139,6 +154,33 @@ class PacedModel(DelegatingModel):
             self.n_in_flight -= 1
             if self._waiting:
                 self._wake_waiting()
+
+    def heed_limits(self, limits: ServerLimits, usage: Usage) -> None:
+        """Have no more requests in flight than are left, and none until more are.
+
+        `usage` is what the request used whose answer names the limits.
+        """
+        n_tokens = usage.input + usage.output
+        left = limits.requests_left(n_tokens)
+        if left is not None and left < self.limit:
+            self.limit = float(max(1, left))
+        if left == 0:
+            self._pause_requests(limits.renewal_s(n_tokens), "the endpoint's limit is used up")
+
+    def _pause_requests(self, wait_s: float, reason: str) -> None:
+        """Begin no request for so many seconds, or until the end of a longer wait."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + wait_s + _TIMER_SLACK_S
+        if not 0 < wait_s <= MAX_WAIT_S or (self._release and self._release.when() >= end):
+            return
+        if self._release is not None:
+            self._release.cancel()
+        self._pause_reason = reason
+        self._release = loop.call_at(end, self._end_pause)
+
+    def _end_pause(self) -> None:
+        self._release = None
+        self._wake_waiting()
 
     async def _wait_for_slot(self) -> None:
         """Wait for a slot; it is taken when this returns."""
@@ -153,7 +195,7 @@ class PacedModel(DelegatingModel):
             raise
 
     def _wake_waiting(self) -> None:
-        while self._waiting and self.n_in_flight < self.limit:
+        while self._waiting and self.n_in_flight < self.limit and self._release is None:
             slot = self._waiting.popleft()
             if not slot.done():
                 self.n_in_flight += 1

@@ -51,7 +51,9 @@ class CircuitBreaker:
                 self.rejection = failure
                 self.trip_reason = f"the endpoint refuses the requests: {failure.summary}"
                 return
-        if failure.kind == "user" and failure.status in _FINAL_USER_STATUSES:
+        if failure.kind == "user" and (
+            failure.status in _FINAL_USER_STATUSES or failure.subject == "quota"
+        ):
             self.rejection = failure
             self.trip_reason = f"the endpoint of the simulated user refuses: {failure.summary}"
         elif self._n_consecutive_failures >= MAX_CONSECUTIVE_FAILURES:

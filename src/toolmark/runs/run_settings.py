@@ -54,6 +54,8 @@ class Connection(Record, frozen=True, kw_only=True):
     - `headers`: sent with every request.
     - `timeout_s`: seconds until a request is given up.
     - `max_connections`: requests at the same time.
+    - `requests_per_minute`, `tokens_per_minute`: what is asked of each model at most; None for no
+      limit.
     - `max_retries`: how often a request that failed for a passing reason is sent again.
     - `cache`: a folder in which replies are stored and looked up.
     - `replay_only`: take every reply from `cache`; the model is never asked.
@@ -68,6 +70,8 @@ class Connection(Record, frozen=True, kw_only=True):
     timeout_s: Annotated[float, msgspec.Meta(gt=0)] = TIMEOUT_S
     max_connections: Annotated[int, msgspec.Meta(ge=1)] = DEFAULT_CONNECTIONS
     max_retries: Annotated[int, msgspec.Meta(ge=0)] = DEFAULT_RETRIES
+    requests_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    tokens_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None = None
     cache: str | None = None
     replay_only: bool = False
     audio_format: AudioFormat = "wav"
@@ -102,6 +106,8 @@ def model_settings(connection: Connection) -> dict[str, Any]:
         "timeout_s": connection.timeout_s,
         "max_connections": connection.max_connections,
         "max_retries": connection.max_retries,
+        "requests_per_minute": connection.requests_per_minute,
+        "tokens_per_minute": connection.tokens_per_minute,
     }
 
 
@@ -123,6 +129,8 @@ class FlatSettings(TypedDict, total=False):
     timeout_s: float
     max_connections: int
     max_retries: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
     cache: str | Path | None
     replay_only: bool
     audio_format: AudioFormat

@@ -126,7 +126,11 @@ async def execute_run(
     with interrupt_immediately():
         finalize_run(run, writer.episodes, suite.scorer, writer.state_writer, scorer_id=scorer_id)
     if (refusal := context.breaker.rejection) is not None:
-        raise Rejected(refusal.message, refusal.status, kind=refusal.kind, subject=refusal.subject)
+        refused = Rejected(
+            refusal.message, refusal.status, kind=refusal.kind, subject=refusal.subject
+        )
+        refused.request_id = refusal.request_id
+        raise refused
     return progress
 
 

@@ -1,0 +1,107 @@
+"""Reads one answer that is streamed, and notes when its output began."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import NamedTuple
+
+from pyreqwest import exceptions
+
+from toolmark.models import memory_budget
+from toolmark.models.body_reader import BodyReader
+from toolmark.models.event_stream import (
+    MIN_SNIFFED_BYTES,
+    EventStreamParser,
+    looks_like_events,
+)
+from toolmark.models.wires.wire import StreamAssembler, StreamMark
+
+# the end of the answer that follows the last event; once it is read, the connection can be used
+# again
+_STREAM_END_TIMEOUT_S = 0.1
+
+
+class StreamedBody(NamedTuple):
+    """A body as the endpoint would have sent it whole, and seconds since the request began.
+
+    They are those to its last event, to the first output and to the first call.
+    """
+
+    body: bytes
+    latency_s: float
+    first_token_s: float | None = None
+    first_call_s: float | None = None
+
+
+class StreamReader:
+    """Reads one stream of events within the limits of its reader.
+
+    The memory of what its assembler has stored counts, and not that of the frames.
+    """
+
+    def __init__(self, reader: BodyReader) -> None:
+        self._reader = reader
+        self._chunks = reader.chunks
+        self._first_token_s: float | None = None
+        self._first_call_s: float | None = None
+
+    async def read_body(self, assembler: StreamAssembler) -> StreamedBody:
+        """Read until the stream says that it is complete, or to the end of a plain body.
+
+        Raises TornReply, Timeout.
+        """
+        beginning = await self._read_beginning()
+        if not looks_like_events(bytes(beginning)):
+            body = await self._reader.read_rest(beginning)
+            return StreamedBody(body, self._reader.elapsed_s)
+        await self._read_events(assembler, bytes(beginning))
+        latency_s = self._reader.elapsed_s
+        body = assembler.whole_body()
+        return StreamedBody(body, latency_s, self._first_token_s, self._first_call_s)
+
+    async def _read_beginning(self) -> bytearray:
+        beginning = bytearray()
+        n_blank = 0
+        while len(beginning) - n_blank < MIN_SNIFFED_BYTES:
+            chunk = await self._chunks.read_chunk()
+            if chunk is None:
+                break
+            beginning += memoryview(chunk)
+            self._reader.check_size(len(beginning))
+            if n_blank == len(beginning) - len(chunk):  # only white space before
+                n_blank = len(beginning) - len(chunk.to_bytes().lstrip())
+        return beginning
+
+    async def _read_events(self, assembler: StreamAssembler, chunk: bytes) -> None:
+        parser = EventStreamParser()
+        n_read = 0
+        while True:
+            n_read += len(chunk)
+            self._reader.check_size(n_read)
+            for event in parser.add_chunk(chunk):
+                self._note_mark(assembler.add_event(event.name, event.data))
+                if assembler.has_ended:
+                    await self._read_end()
+                    return
+            stored = parser.size_bytes + (
+                n_read if assembler.size_bytes is None else assembler.size_bytes
+            )
+            if stored > self._reader.reservation.size:
+                await self._reader.reserve_memory(min(stored, memory_budget.LARGE_BYTES))
+            found = await self._chunks.read_chunk()
+            if found is None:
+                return
+            chunk = found.to_bytes()
+
+    async def _read_end(self) -> None:
+        """Read what ends the answer, so that the connection can be used again."""
+        with suppress(TimeoutError, exceptions.PyreqwestError):
+            async with asyncio.timeout(_STREAM_END_TIMEOUT_S):
+                await self._chunks.read_chunk()
+
+    def _note_mark(self, mark: StreamMark) -> None:
+        if mark and self._first_token_s is None:
+            self._first_token_s = self._reader.elapsed_s
+        if mark == "call" and self._first_call_s is None:
+            self._first_call_s = self._reader.elapsed_s
