@@ -18,6 +18,7 @@ import pytest
 
 import toolmark
 from toolmark.agents.agent import FormattedControl
+from toolmark.agents.native_view import NativeView, NativeViewModel
 from toolmark.agents.phased_model import PhasedModel
 from toolmark.core.canary import RequestGuard
 from toolmark.core.environment import (
@@ -35,6 +36,7 @@ from toolmark.environments.cassette import Cassette
 from toolmark.environments.class_environments import PlainStateEnvironment
 from toolmark.environments.recorded_environment import Episode, RecordedEnvironment
 from toolmark.environments.recording_factory import RecordingFactory
+from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
 from toolmark.models.rate_limits import RateLimitedModel, RateLimiter
 from toolmark.models.request_policies import CachedModel, PacedModel, RetryingModel
@@ -57,6 +59,7 @@ TASK = Task(id="t", suite="s", turns=(Turn(messages=SAID),))
 class MarkedModel(Model):
     name = "marked"
     accepts_audio = False
+    calls_natively = True
 
     def __init__(self) -> None:
         self.closed = 0
@@ -116,6 +119,7 @@ async def model_abilities(model: Model, inner: MarkedModel | None = None) -> dic
     found = {
         "name": model.name,
         "accepts_audio": model.accepts_audio,
+        "calls_natively": model.calls_natively,
         "__call__": (await model(REQUEST)).text,
         "refused_settings": model.refused_settings,
         "unsent_settings": model.unsent_settings,
@@ -170,6 +174,7 @@ def test_the_marks_cover_every_ability_and_differ_from_its_default(tmp_path: Pat
 MODEL_WRAPPERS: dict[type[DelegatingModel], Callable[[Model, Path], DelegatingModel]] = {
     CachedModel: lambda model, folder: CachedModel(model, folder, "id"),
     FormattedControl: lambda model, folder: FormattedControl(model, PromptFormat()),
+    NativeViewModel: lambda model, folder: NativeViewModel(model, NativeView(NATIVE_FORMAT)),
     PacedModel: lambda model, folder: PacedModel(model, 1),
     RateLimitedModel: lambda model, folder: RateLimitedModel(
         model, RateLimiter(60, 1000, read_clock=time.monotonic)

@@ -21,10 +21,9 @@ from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.core.records import Check, Sampling, Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.models import model_resolver
-from toolmark.models.wire_names import check_wire_name
-from toolmark.models.wires.wire_registry import wire_by_name
 from toolmark.runs import (
     code_hashes,
+    endpoint_limits,
     run_creation,
     run_finalization,
     run_folders,
@@ -181,7 +180,8 @@ async def _run(
     is_new = choice.run is None
     log_dir = Path(settings.storage.log_dir)
     path = run_folders.claim_folder(log_dir, plan) if choice.run is None else choice.run.path
-    watch = _announce_start(supervision.watch, choice.notes)
+    connection_notes = run_request.connection_notes(suite, model, settings.connection)
+    watch = _announce_start(supervision.watch, (*choice.notes, *connection_notes))
     supervision = supervision._replace(watch=watch)
     player, sound = None, None
     try:
@@ -192,6 +192,8 @@ async def _run(
         with _handle_refusal(path, is_new=is_new), RunWriter(path) as writer:
             if choice.accepts_edits:
                 writer.accept_edits(plan)
+            if connection_notes:
+                writer.update_info(notes={"connection": connection_notes})
             if has_missing_episodes and not is_new:
                 run_creation.remake_broken_tasks(
                     writer, suite, plan, partial(run_preparation.finish_tasks, suite, watch=watch)
@@ -263,6 +265,7 @@ async def _prepare_model_and_run(
         player = run_models.make_run_model(
             model, connection, suite=suite, media=media, audio=connection.audio_format
         )
+        run_preparation.check_player(suite, player)
         if isinstance(player, Control):  # wrong options of a control show here
             player.bind(next(iter(suite)), 0)
         if is_new and suite.maker.makes_sound:
@@ -272,8 +275,7 @@ async def _prepare_model_and_run(
             )
         if is_new:
             tasks = run_preparation.finish_tasks(suite, plan, watch)
-            if plan.wire and not wire_by_name(check_wire_name(plan.wire)).takes_sound:
-                tasks = run_preparation.refuse_sound(tasks, plan.wire)
+            tasks = endpoint_limits.check_tasks(tasks, suite, plan, model, connection)
             run_creation.create_run(path, plan, suite, tasks, settings.storage.command)
         return player, sound
     except BaseException:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tests.servers.anthropic_server import message
 
 from toolmark.agents.tool_loop import render_reply
-from toolmark.core.errors import DataError, UsageError
+from toolmark.core.errors import Rejected, UsageError
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.media import MediaStore
 from toolmark.core.records import (
@@ -210,10 +210,10 @@ def test_pictures_and_documents_in_messages_and_results(tmp_path: Path) -> None:
 
 def test_sound_and_other_pictures_are_refused_in_one_line() -> None:
     sound = Audio(sha256="0" * 64, mime="audio/wav", size_bytes=1)
-    with pytest.raises(DataError, match=r"^the anthropic wire takes no sound; next: --wire chat"):
+    with pytest.raises(Rejected, match=r"^the anthropic wire takes no sound; next: --wire chat"):
         encode(Message(role="user", parts=(sound,)))
     picture = Image(sha256="0" * 64, mime="image/bmp", size_bytes=1)
-    with pytest.raises(DataError, match=r"image/bmp.*png, jpeg, gif or webp"):
+    with pytest.raises(Rejected, match=r"image/bmp.*png, jpeg, gif, webp"):
         encode(Message(role="user", parts=(picture,)))
 
 

@@ -81,18 +81,29 @@ def test_a_stream_is_the_same_wherever_its_bytes_are_cut(data: st.DataObject) ->
     assert json.loads(joined_bytes(stream, cuts)) == whole
 
 
-def test_a_stream_that_is_cut_is_torn_at_every_byte() -> None:
-    stream = write_events(events(message([THOUGHT, SAID, CALL])))
-    for n in range(len(stream)):
+def test_a_stream_that_is_cut_before_it_says_why_it_stops_is_torn_at_every_byte() -> None:
+    whole = message([THOUGHT, SAID, CALL])
+    stream = write_events(events(whole))
+    finished_at = len(write_events(iter(list(events(whole))[:-1])))
+    for n in range(finished_at):
         with pytest.raises(TornReply):
             joined_bytes(stream[:n], [])
+    for n in range(finished_at, len(stream)):
+        assert json.loads(joined_bytes(stream[:n], [])) == whole
 
 
 def test_a_stream_that_ends_early_is_torn() -> None:
     parts = list(events(WHOLE))
-    for n in range(len(parts)):
+    for n in range(len(parts) - 1):
         with pytest.raises(TornReply):
             joined(parts[:n])
+
+
+def test_an_error_after_the_message_has_stopped_takes_nothing_from_it() -> None:
+    parts = list(events(WHOLE))
+    failed = {"type": "error", "error": {"type": "api_error", "message": "gone"}}
+    assert json.loads(joined([*parts[:-1], failed])) == WHOLE
+    assert "error" in json.loads(joined([*parts[:-2], failed]))
 
 
 def test_an_event_that_is_cut_is_torn_at_every_byte() -> None:

@@ -14,7 +14,7 @@ import pytest
 import soundfile
 from tests.servers import fake
 
-from toolmark.core.errors import DataError, UsageError
+from toolmark.core.errors import Rejected, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Message, Request, Text
 from toolmark.models import audio_encoding
@@ -83,7 +83,7 @@ def test_the_same_sound_is_the_same_mp3() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"RIFF", b"no sound at all" * 99])
 def test_what_is_no_sound_is_reported(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(DataError, match="mp3"):
+    with pytest.raises(Rejected, match="mp3"):
         asyncio.run(arrived("mp3", data, tmp_path))
 
 

@@ -44,3 +44,19 @@ def test_the_form_with_a_place_counts_all_calls() -> None:
     assert [each.call_id for each in found if each.role == "tool"] == [
         "functions.g:1", "functions.f:0", "functions.f:2",
     ]  # fmt: skip
+
+
+def test_no_two_calls_of_a_history_have_one_id_and_earlier_ids_stay() -> None:
+    """A new id may be one that the history has already, or that a later call brings."""
+    steps = (
+        said(("f", "functions.f:1")), result("functions.f:1"),
+        said(("f", "call_x")), result("call_x"),  # its place is 1, which is taken
+        said(("f", "functions.f:2")), result("functions.f:2"),  # was given to the one before
+        said(("f", "functions.f:1")), result("functions.f:1"),  # a server that counts by message
+    )  # fmt: skip
+    found = rename_calls(steps, "functions", [])
+    ids = [call.id for each in found for call in each.calls]
+    assert ids == ["functions.f:1", "functions.f:2", "functions.f:3", "functions.f:4"]
+    assert [each.call_id for each in found if each.role == "tool"] == ids
+    for n in range(0, len(steps), 2):
+        assert rename_calls(steps[:n], "functions", []) == found[:n]

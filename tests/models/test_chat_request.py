@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmark.core.errors import DataError, UsageError
+from toolmark.core.errors import Rejected, UsageError
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Audio, Call, Image, Message, Part, Request, Sampling, Text, Tool
@@ -284,7 +284,7 @@ def test_media_that_cannot_be_sent_say_why(tmp_path: Path) -> None:
             )
         )
     odd = Audio(sha256="0" * 64, mime="audio/flac", size_bytes=1)
-    with pytest.raises(DataError, match="audio/flac"):
+    with pytest.raises(Rejected, match="audio/flac"):
         ChatEncoder(EncoderSettings("m", DEFAULT_PROFILE, MediaStore(tmp_path))).encode_request(
             Request(messages=(said("user", odd),))
         )

@@ -69,7 +69,7 @@ def test_the_address_of_a_request(
 @pytest.mark.parametrize(
     ("address", "wire", "other"),
     [
-        ("http://h/v1/models/m:generateContent", None, "gemini"),
+        ("http://h/v1/models/m:generateContent", "chat", "gemini"),
         ("http://h/v1/tunedModels/m:streamGenerateContent", "responses", "gemini"),
         ("http://h/v1/chat/completions", "gemini", "chat"),
     ],

@@ -282,6 +282,34 @@ def test_names_of_models_are_listed_without_their_folder() -> None:
     assert asyncio.run(go()) == ("thinker",)
 
 
+@pytest.mark.parametrize(
+    ("status", "reason", "kind"),
+    [(400, "API_KEY_INVALID", "rejected.auth"), (403, "PERMISSION_DENIED", "rejected.auth"),
+     (400, "INVALID_ARGUMENT", None), (404, "NOT_FOUND", None)],
+)  # fmt: skip
+def test_a_key_that_is_refused_is_said_by_the_list_of_models(
+    status: int, reason: str, kind: str | None
+) -> None:
+    """The endpoint says 400 of a wrong key; whatever else it refuses, it lists no models."""
+    detail = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason}
+    body = {"error": {"code": status, "message": "no", "details": [detail]}}
+
+    async def go() -> tuple[str, ...] | None:
+        async with fake.serve(fake.answer(status, body)) as server:
+            model = EndpointModel(server.url, "x", wire=GEMINI_WIRE, key_name="GEMINI_API_KEY")
+            try:
+                return await model.list_models()
+            finally:
+                await model.close()
+
+    if kind is None:
+        assert asyncio.run(go()) is None
+        return
+    with pytest.raises(Rejected, match="check GEMINI_API_KEY") as caught:
+        asyncio.run(go())
+    assert caught.value.kind == kind
+
+
 # --- shapes that no documentation has ---------------------------------------------------
 
 

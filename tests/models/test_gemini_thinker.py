@@ -275,11 +275,13 @@ def test_calls_that_another_model_made_are_marked_once_they_are_refused() -> Non
     assert [part.get("thoughtSignature") for part in parts] == [DUMMY_SIGNATURE, None]
 
 
-def test_in_later_turns_they_go_unmarked() -> None:
+def test_in_later_requests_they_are_marked_at_once_and_stay_as_they_were() -> None:
     thinker = Thinker()
     _, second = ask_foreign(thinker, n=2)
     assert len(thinker.refusals) == 1
-    assert second.adaptations == ()
+    assert [each.kind for each in second.adaptations] == ["state_patched"]
+    first, later = (body["contents"] for body in thinker.bodies)
+    assert later[: len(first)] == first
 
 
 def test_a_model_that_signs_nothing_is_sent_no_signature() -> None:

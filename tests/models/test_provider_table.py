@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import pytest
 from msgspec.structs import asdict
 
 from toolmark.models import provider_table
+from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.endpoint_profile import DEFAULT_PROFILE, EndpointProfile
 from toolmark.models.provider_table import HostQuirks, ProviderTable, profile_for_url
-from toolmark.models.wire_names import WIRE_NAMES
+from toolmark.models.wire_names import WIRE_NAMES, WireName
+from toolmark.models.wires.wire_registry import wire_by_name
 
 
 def test_every_entry_of_quirks_differs_from_the_defaults_and_is_found() -> None:
@@ -53,3 +56,18 @@ def test_a_star_stands_for_any_part_and_entries_add_up(
 def test_rules_of_a_host_and_of_a_model_hold_together() -> None:
     groq = profile_for_url("https://api.groq.com/openai/v1", "moonshotai/kimi-k2-instruct")
     assert (groq.max_tools, groq.call_ids) == (128, "functions")
+
+
+@pytest.mark.parametrize("wire", WIRE_NAMES)
+def test_the_identity_has_what_replies_depend_on_alone(wire: WireName) -> None:
+    """Replies that were cached before a field came stay valid where it says nothing of them."""
+
+    def identity(**fields: Any) -> str:
+        spoken, profile = wire_by_name(wire), EndpointProfile(**fields)
+        return EndpointModel("http://h/v1", "m", wire=spoken, wire_profile=profile).identity
+
+    plain = identity()
+    assert identity(max_tools=128, caches_prompts=True) == plain
+    assert (identity(system_role="developer") == plain) is (wire != "responses")
+    for name, value in (("history", "none"), ("call_ids", "nine"), ("required_member", "x")):
+        assert identity(**{name: value}) != plain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.runs import mini
@@ -18,7 +19,8 @@ from toolmark.core.records import Message, Part, Sampling, Task, Text, Turn
 from toolmark.models import endpoint_probes
 from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.model_resolver import make_endpoint_model, wire_of_model
-from toolmark.models.wire_names import WireName
+from toolmark.models.provider_table import providers
+from toolmark.models.wire_names import WIRE_NAMES, WireName
 from toolmark.models.wires.responses import RESPONSES_WIRE
 from toolmark.runs import run_request
 from toolmark.runs.run_settings import Connection, Selection
@@ -39,6 +41,16 @@ from toolmark.runs.suite import Provenance, Suite, TaskMaker
         ("http://h/v1#m", None, None, False, "chat"),
         ("http://h/v1#m", None, "responses", False, "responses"),
         ("http://h/v1/responses#m", None, "responses", False, "responses"),
+        ("http://h/v1/responses#m", None, None, False, "responses"),
+        ("http://h/v1/messages#m", None, None, False, "anthropic"),
+        ("http://h/v1/models/m:generateContent#m", None, None, False, "gemini"),
+        ("http://h/v1/chat/completions#m", None, None, False, "chat"),
+        ("openai/m", "http://h/v1/responses", None, False, "responses"),
+        ("anthropic/m", "http://h/v1/chat/completions", None, False, "chat"),
+        ("gemini/m", "http://h/v1beta/openai", None, False, "chat"),
+        ("gemini/m", "http://h/v1beta/openai/", None, False, "chat"),
+        ("gemini/m", "http://h/v1beta", None, False, "gemini"),
+        ("openrouter/m", None, "anthropic", False, "anthropic"),
         ("baseline/planner", None, None, False, None),
     ],
 )
@@ -46,6 +58,54 @@ def test_which_wire_is_asked(
     spec: str, base_url: str | None, wire: WireName | None, needs_sound: bool, expected: str | None
 ) -> None:
     assert wire_of_model(spec, base_url, wire, needs_sound=needs_sound) == expected
+
+
+@pytest.mark.parametrize("name", providers())
+@pytest.mark.parametrize("wire", WIRE_NAMES)
+def test_a_provider_is_asked_on_the_wires_that_it_offers_alone(name: str, wire: WireName) -> None:
+    """A user's own address may offer any wire."""
+    assert wire_of_model(f"{name}/m", "http://h/v1", wire) == wire
+    if wire in providers()[name].all_wires:
+        assert wire_of_model(f"{name}/m", None, wire) == wire
+        return
+    step = "next: leave out --wire, or give an address that offers it by --base-url"
+    with pytest.raises(UsageError, match=f"^{name} does not offer the {wire} wire .*{step}$"):
+        wire_of_model(f"{name}/m", None, wire)
+
+
+@pytest.mark.parametrize("name", ["bedrock", "vertex", "vertex_ai"])
+def test_a_protocol_that_is_not_supported_is_said_to_be_missing(name: str) -> None:
+    with pytest.raises(UsageError, match=f"^{name}/ is not supported: .*next: "):
+        wire_of_model(f"{name}/m", None, None)
+
+
+@pytest.mark.parametrize(
+    ("model", "connection", "expected"),
+    [
+        ("http://h/v1#m", Connection(wire="anthropic", stream=True), ()),
+        ("http://h/v1/messages#m", Connection(),
+         ("asked on the anthropic wire, as the address says; --wire asks on another",)),
+        ("gemini/m", Connection(base_url="http://h/v1beta/openai"),
+         ("asked on the chat wire, as the address says; --wire asks on another",)),
+        ("gemini/m", Connection(base_url="http://h/v1beta/openai", wire="chat"), ()),
+        ("control/null", Connection(), ()),
+        ("control/null", Connection(wire="chat"),
+         ("--wire not used: the model is no endpoint that toolmark asks itself",)),
+        ("baseline/lexical", Connection(wire="chat", stream=True),
+         ("--wire and --stream not used: the model is no endpoint that toolmark asks itself",)),
+        (mini.Adder(), Connection(stream=True),
+         ("--stream not used: the model is no endpoint that toolmark asks itself",)),
+    ],
+)  # fmt: skip
+def test_a_setting_that_is_not_used_is_said_and_recorded(
+    model: Any, connection: Connection, expected: tuple[str, ...], tmp_path: Path
+) -> None:
+    suite = mini.load(n=1)
+    assert run_request.connection_notes(suite, model, connection) == expected
+    if expected and "not used" in expected[0]:
+        done = tm.run(suite, model, connection=connection, log_dir=tmp_path)
+        assert done.info.notes["connection"] == expected
+        assert (done.info.plan.wire, done.info.plan.stream) == ("", False)
 
 
 def test_openai_base_url_is_asked_by_chat(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +122,8 @@ def test_the_path_of_the_wire_is_added_once(address: str) -> None:
 @pytest.mark.parametrize(
     ("address", "wire", "other"),
     [
-        ("http://h/v1/responses", None, "responses"),
+        ("http://h/v1/responses", "chat", "responses"),
+        ("http://h/v1/messages", "gemini", "anthropic"),
         ("http://h/v1/chat/completions", "responses", "chat"),
     ],
 )

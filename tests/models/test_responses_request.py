@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.servers.responses_server import response
 
 from toolmark.agents.tool_loop import render_reply
-from toolmark.core.errors import DataError, UsageError
+from toolmark.core.errors import Rejected, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import (
     Adaptation,
@@ -166,7 +166,7 @@ def test_pictures_go_where_they_stand_and_sound_nowhere(tmp_path: Path) -> None:
     assert items[0]["content"] == [{"type": "input_text", "text": "a"}, part]
     assert items[2]["output"] == [{"type": "input_text", "text": "b"}, part]
     sound = Message(role="user", parts=(media.add_audio(b"RIFF", "audio/wav"),))
-    with pytest.raises(DataError, match="takes no sound; next: --wire chat"):
+    with pytest.raises(Rejected, match="takes no sound; next: --wire chat"):
         encoder(media=media).encode_request(Request(messages=(sound,)))
 
 
@@ -253,18 +253,15 @@ def test_members_that_are_null_stay_away() -> None:
     assert body_of(sent)["input"][1:-1] == OUTPUT
 
 
-def test_arguments_that_a_server_cannot_read_are_sent_as_none_with_the_rest_neutral() -> None:
+def test_arguments_that_a_server_cannot_read_are_sent_as_none_next_to_their_thoughts() -> None:
     output = [*OUTPUT[:2], OUTPUT[2] | {"arguments": "{"}]
     request = Request(messages=(USER, *answered(output)))
     assert body_of(encoder().encode_request(request))["input"][3]["arguments"] == "{"
     repaired = encoder().encode_request(request, repair_arguments=True)
-    assert [item.get("arguments") for item in body_of(repaired)["input"]] == [
-        None,
-        None,
-        "{}",
-        None,
-    ]
-    assert [each.kind for each in repaired.adaptations] == ["state_dropped"]
+    sent = body_of(encoder().encode_request(request))["input"]
+    sent[3]["arguments"] = "{}"
+    assert body_of(repaired)["input"] == sent
+    assert [each.kind for each in repaired.adaptations] == ["state_patched"]
 
 
 TEXT = st.text(max_size=20)

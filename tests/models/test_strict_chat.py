@@ -15,7 +15,7 @@ from tests.servers import fake
 from tests.servers.strict_chat import RULE_BY_NAME, RULES, Rule, StrictEndpoint
 
 import toolmark as tm
-from toolmark.core.errors import Unavailable, UsageError
+from toolmark.core.errors import Rejected, Unavailable
 from toolmark.core.records import Message, Reply, Request, Sampling, Text
 from toolmark.models import provider_table
 from toolmark.models.endpoint_model import EndpointModel
@@ -220,7 +220,7 @@ def test_too_many_tools_are_refused_before_anything_is_asked() -> None:
     profile = FIND("https://api.groq.com/v1")
     model = EndpointModel(f"http://127.0.0.1:{fake.unused()}/v1", "m", wire_profile=profile)
     request = Request(messages=(Message(role="user", parts=(Text("x"),)),), tools=tools)
-    with pytest.raises(UsageError, match="129 tools"):
+    with pytest.raises(Rejected, match="129 tools"):
         asyncio.run(model(request))
     with pytest.raises(Unavailable):
         asyncio.run(model(Request(messages=request.messages, tools=tools[1:])))

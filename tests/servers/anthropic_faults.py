@@ -230,13 +230,13 @@ def _without(*kinds: str) -> fake.Behaviour:
 STREAM_FAULTS = (
     Fault("whole", streamed(*_EVENTS), "reply:stop"),
     Fault("more after the end", streamed(*_EVENTS, *_EVENTS[:4]), "reply:stop"),
-    Fault("no end", streamed(*_EVENTS[:-1]), "torn"),
+    Fault("no end", streamed(*_EVENTS[:-1]), "reply:stop"),
     Fault("no end of the message", streamed(*_EVENTS[:-2]), "torn"),
     Fault("done alone", _stream(b"data: [DONE]\n\n"), "torn"),
     Fault("comments alone", _stream(b": x\n\n" * 99), "torn"),
     Fault("pings alone", streamed(*[{"type": "ping"}] * 99), "torn"),
     Fault("an end alone", streamed({"type": "message_stop"}), "torn"),
-    Fault("no last blank line", _stream(_STREAM[:-1]), "torn"),
+    Fault("no last blank line", _stream(_STREAM[:-1]), "reply:stop"),
     Fault("closed in an event", faults.closed(_OPEN + _chunk(_STREAM[:900])), "torn"),
     Fault("reset in an event", fake.send(
         _OPEN + _chunk(_STREAM[:900]), then="reset"), "torn"),

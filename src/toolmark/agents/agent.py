@@ -14,9 +14,11 @@ class Agent:
     """Drives a model through one episode: `ToolLoop`, or an `agents.executor.Executor`.
 
     `has_user`: it gives replies without calls to the user of the environment.
+    `takes_native_models`: a model with `calls_natively` can play with it.
     """
 
     has_user: bool = False
+    takes_native_models: bool = True
 
     def __call__(
         self,
@@ -38,6 +40,10 @@ class Agent:
     def adapt_control(self, control: Model, tool_format: ToolFormat) -> Model:
         """Return a control as this agent can ask it: its calls are written in the tool format."""
         return control if tool_format.name == "native" else FormattedControl(control, tool_format)
+
+    def adapt_native(self, model: Model, tool_format: ToolFormat) -> tuple[Model, ToolFormat]:
+        """Return a model with `calls_natively`, and the tool format, as they fit in one episode."""
+        return model, tool_format
 
 
 class FormattedControl(DelegatingModel):

@@ -57,6 +57,8 @@ class Executor(Agent):
     cannot be parsed. `lists_pictures`: list the pictures that tools have made.
     """
 
+    takes_native_models = False
+
     max_rounds: int = 6
     max_concurrent: int = 10
     max_chosen_tools: int = 400

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark.agents.agent import Agent
+from toolmark.agents.native_view import NativeView, NativeViewModel
 from toolmark.core.environment import Environment, SimulatedUser, read_final_state
 from toolmark.core.errors import StageContext, mark_stage
 from toolmark.core.model import Model
@@ -67,6 +68,13 @@ class ToolLoop(Agent):
     ) -> Coroutine[Any, Any, Trajectory]:
         """Run every turn of the task with the model."""
         return run_tool_loop(task, model, tool_format, environment, sampling, repeat, steps=steps)
+
+    def adapt_native(self, model: Model, tool_format: ToolFormat) -> tuple[Model, ToolFormat]:
+        """Return both so that the model sees native calls, and the format has them as text."""
+        if not tool_format.calls_in_text:
+            return model, tool_format
+        view = NativeView(tool_format)
+        return NativeViewModel(model, view), view
 
 
 TOOL_LOOP = ToolLoop()

@@ -55,6 +55,7 @@ class BackwardPlanner(Model):
     """Calls, round by round, the needed functions whose inputs are known."""
 
     name = "baseline/planner"
+    calls_natively = True
     accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:

@@ -11,6 +11,7 @@ class EagerCaller(Model):
     """Calls, round by round, every function whose inputs are known, needed or not."""
 
     name = "baseline/eager"
+    calls_natively = True
     accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:

@@ -33,6 +33,7 @@ class LexicalMatcher(Model):
     """Calls the tool that shares most words with the question, if all required values are found."""
 
     name = "baseline/lexical"
+    calls_natively = True
     accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:

@@ -25,6 +25,7 @@ class SpeechListener(Model):
     """Transcribes the sound in `media` with PocketSphinx, then answers as `baseline/lexical`."""
 
     name = "baseline/listener"
+    calls_natively = True
 
     def __init__(self, media: MediaStore) -> None:
         self._media = media

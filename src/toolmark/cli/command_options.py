@@ -200,7 +200,7 @@ WireChoice: TypeAlias = Annotated[
         "--wire",
         metavar="WIRE",
         help="How the endpoint is asked: chat, responses, anthropic, gemini. Default: the "
-        "provider's own, chat at any other address.",
+        "provider's own or that of the address, else chat.",
     ),
 ]
 Stream: TypeAlias = Annotated[

@@ -76,8 +76,9 @@ def run(
     """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
     from toolmark.cli import ci_output, console_output, dry_run_preview
     from toolmark.environments.mcp import sandbox as mcp_sandbox
+    from toolmark.models.wire_names import check_wire_name
     from toolmark.reports.gates import check_score_limits, failed_gates_text
-    from toolmark.runs import run_settings
+    from toolmark.runs import run_request, run_settings
     from toolmark.runs.run_settings import Connection
     from toolmark.suites import suite_registry
 
@@ -99,7 +100,15 @@ def run(
         with consoles.divert_stdout(), mcp_sandbox.use_setting(sandbox.value):
             if loaded.environment.starts_processes:
                 mcp_sandbox.require_sandbox()
-            asked_by = run_settings.convert_fields(Connection, base_url=base_url, wire=wire)
+            asked_by = run_settings.convert_fields(
+                Connection,
+                base_url=base_url,
+                wire=None if wire is None else check_wire_name(wire),
+                stream=stream,
+            )
+            # nothing is asked, so a model that is only named need not exist yet
+            if asked_by != Connection() or "://" in model:
+                notes = (*notes, *run_request.connection_notes(loaded, model, asked_by))
             preview = dry_run_preview.make_preview(loaded, chosen, model, asked_by)
         for note in notes:
             err.print(visible_text(note), markup=False, highlight=False, soft_wrap=True)
@@ -191,9 +200,14 @@ def _print_after_run(done: Run, found: dict[str, Any]) -> None:
 
     if found["n_not_run"]:
         console_output.print_not_run(out, done)
-    # notes on the data were printed when they were read
+    # the others were printed when the run began
     console_output.print_part_notes(
-        out, {part: note for part, note in done.info.notes.items() if part != "data"}
+        out,
+        {
+            part: note
+            for part, note in done.info.notes.items()
+            if part not in ("data", "connection")
+        },
     )
     for name, versions in done.info.server_versions.items():
         if len(versions) > 1:

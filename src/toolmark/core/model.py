@@ -17,12 +17,16 @@ class Model:
 
     - `name`: what runs and caches call the model, "" where it has no name of its own.
     - `accepts_audio`: whether requests may contain sound.
+    - `calls_natively`: whether it reads tools and makes calls as records alone, as a baseline does
+      that knows no prompts. In a tool format with calls in the text it is shown the native
+      conversation, and its calls are written in the format.
 
-    Both are fixed when the model is made.
+    All are fixed when the model is made.
     """
 
     name: str = ""
     accepts_audio: bool = True
+    calls_natively: bool = False
 
     def __call__(self, request: Request, /) -> Coroutine[Any, Any, Reply]:
         """Return the reply; `async def` in a subclass.
@@ -68,6 +72,7 @@ class DelegatingModel(Model):
         self.model = model
         self.name = model.name
         self.accepts_audio = model.accepts_audio
+        self.calls_natively = model.calls_natively
 
     def __call__(self, request: Request, /) -> Coroutine[Any, Any, Reply]:
         """Return the inner model's reply."""

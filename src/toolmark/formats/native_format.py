@@ -8,6 +8,9 @@ import msgspec
 
 from toolmark.core.records import Call, Message, ParsedReply, Part, Reply, Result, Text, Tool
 
+UNREAD_CALLS = "calls of the endpoint's own, where the tool format asks for calls in the text"
+"""The fault of a reply with native calls in a tool format that reads its text alone."""
+
 
 class NativeFormat:
     """Passes messages, tools and calls on unchanged."""

@@ -17,6 +17,7 @@ from msgspec import Meta
 from toolmark.core import json_codec
 from toolmark.core.data_files import placeholders, read_table
 from toolmark.core.records import Call, Message, ParsedReply, Reply, Result, Text, Tool
+from toolmark.formats.native_format import UNREAD_CALLS
 from toolmark.formats.parse import reply_parser
 from toolmark.formats.parse.reply_parser import looks_like_calls as looks_like_calls
 from toolmark.formats.parse.thoughts import separate_thoughts
@@ -158,7 +159,9 @@ class PromptFormat:
         except reply_parser.UnreadableCalls as error:
             found, fault = [], json_codec.escape_surrogates(str(error))
         if not found:
-            return ParsedReply(fault=fault if looks_like_calls(text) else "", reply=changed)
+            if not looks_like_calls(text):
+                fault = UNREAD_CALLS if reply.calls else ""
+            return ParsedReply(fault=fault, reply=changed)
         return ParsedReply(
             reply=changed,
             calls=tuple(

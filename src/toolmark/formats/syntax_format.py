@@ -18,6 +18,7 @@ from toolmark.core import json_codec
 from toolmark.core.data_files import DataRecord, placeholders, read_table
 from toolmark.core.records import Call, Message, ParsedReply, Reply, Result, Text, Tool
 from toolmark.formats.call_syntaxes import CallSyntax, askable_syntaxes, syntax_by_name
+from toolmark.formats.native_format import UNREAD_CALLS
 from toolmark.formats.parse.foreign_calls import find_foreign_call
 from toolmark.formats.parse.reply_text import UnreadableCalls
 from toolmark.formats.parse.syntax_readers import read_calls
@@ -97,6 +98,8 @@ class SyntaxFormat:
         if not found and not fault:
             foreign = find_foreign_call(text, [tool.name for tool in tools])
             fault = f"a call as {foreign.syntax.name} writes it" if foreign else ""
+            if not fault and reply.calls:
+                fault = UNREAD_CALLS
         calls = tuple(
             make_call(name, arguments, index) for index, (name, arguments) in enumerate(found)
         )

@@ -41,6 +41,6 @@ def encode_mp3(wav: bytes) -> bytes:
     try:
         samples, rate_hz = soundfile.read(io.BytesIO(wav), dtype="float32")
         soundfile.write(buffer, samples, rate_hz, format="MP3", subtype="MPEG_LAYER_III")
-    except (soundfile.SoundFileError, ValueError) as error:
-        raise DataError(f"the sound cannot be sent as mp3: {error}") from None
+    except (soundfile.SoundFileError, ValueError):
+        raise DataError("the sound cannot be sent as mp3: it cannot be read as WAV") from None
     return buffer.getvalue()

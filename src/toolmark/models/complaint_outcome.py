@@ -188,6 +188,16 @@ def refused_settings(complaint: Complaint) -> frozenset[str]:
     return complaint_rules.refused_settings(with_codes, complaint.data.get("param"))
 
 
+def room_for_reply(complaint: Complaint) -> int | None:
+    """Return how many tokens of a reply there is room for (`complaint_rules.room_for_reply`)."""
+    return complaint_rules.room_for_reply(complaint.searchable_text)
+
+
+def blames_reply_limit(complaint: Complaint, max_tokens: int) -> bool:
+    """Return whether the limit of the reply is refused (`complaint_rules.blames_reply_limit`)."""
+    return complaint_rules.blames_reply_limit(complaint.searchable_text, max_tokens)
+
+
 def _field_faults(found: list[Any]) -> str | list[Any]:
     """Return the faults of a validating server by field, without the values that it repeats."""
     faults = [each for each in found[:_MAX_FAULTS] if isinstance(each, dict) and "loc" in each]

@@ -19,6 +19,7 @@ MAX_COMPLAINT_CHARS = 4096
 _GAP = " ... "
 _MAX_DIGITS = 12  # of a number of tokens
 _EXCLUSIVE = {"temperature", "top_p"}  # of which some models take one
+_THINKING = {"reasoning_effort", "thought_summaries", "thinking_display"}
 
 RuleStop: TypeAlias = Literal["", "over_long", "refused", "malformed"]
 
@@ -52,6 +53,18 @@ class Phrases(DataRecord, frozen=True):
     phrases: tuple[str, ...]
 
 
+class ReplyRoom(DataRecord, frozen=True, kw_only=True):
+    """Where a complaint says how long a reply may be: the numbers after two phrases.
+
+    `limit` is the number of tokens of the reply, or of both where `input` precedes that of the
+    input. `phrases` are those of which one must match.
+    """
+
+    phrases: tuple[str, ...]
+    limit: str
+    input: str = ""
+
+
 class ComplaintTable(DataRecord, frozen=True, kw_only=True):
     """The data file: statuses by code, rules in order, and how servers name settings."""
 
@@ -62,6 +75,8 @@ class ComplaintTable(DataRecord, frozen=True, kw_only=True):
     alternatives: Phrases
     settings: dict[str, tuple[str, ...]]
     renamed: Phrases
+    reply_limit: Phrases
+    reply_rooms: tuple[ReplyRoom, ...]
 
 
 def load_table() -> ComplaintTable:
@@ -138,6 +153,26 @@ def _exceeds_number(complaint: ComplaintText, first: str, second: str) -> bool:
     return one is not None and other is not None and one >= other
 
 
+def room_for_reply(complaint: ComplaintText) -> int | None:
+    """Return how many tokens of a reply the endpoint has room for, None where it does not say.
+
+    0 or less where the conversation alone has no room.
+    """
+    for room in load_table().reply_rooms:
+        limit = complaint.number_after(room.limit)
+        n_input = complaint.number_after(room.input) if room.input else 0
+        if limit is not None and n_input is not None and complaint.has_phrase(room.phrases):
+            return limit - n_input
+    return None
+
+
+def blames_reply_limit(complaint: ComplaintText, max_tokens: int) -> bool:
+    """Return whether this limit of the reply is refused, and the conversation alone has room."""
+    room = room_for_reply(complaint)
+    is_named = complaint.has_phrase(load_table().reply_limit.phrases)
+    return is_named and (room is None or 0 < room < max_tokens)
+
+
 def refused_settings(complaint: ComplaintText, param: object) -> frozenset[str]:
     """Return the settings that the server refuses: those of the data file, and max_tokens.
 
@@ -161,4 +196,6 @@ def refused_settings(complaint: ComplaintText, param: object) -> frozenset[str]:
         is_certain = is_refusal or (named >= _EXCLUSIVE and is_exclusive)
     if named >= _EXCLUSIVE and is_exclusive:
         return frozenset(("top_p",))
+    if "tool_choice" in named:  # models that think refuse a forced call, and name both
+        named -= _THINKING
     return frozenset(named if is_certain else ())

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from toolmark.core import entry_points, secrets
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.models.provider_table import providers
+from toolmark.models.provider_table import Provider, provider_table, providers
 from toolmark.models.wire_names import WIRE_NAMES, WireName
 
 OWN_KEY_VARIABLE = "TOOLMARK_API_KEY"
@@ -28,7 +28,8 @@ _MAX_QUERY_WORD_CHARS = 24  # of a word in a query: what is longer may be a key
 class EndpointAddress(NamedTuple):
     """An address without credentials, the model's name there, and the variable with the key.
 
-    `needs_key` says that the endpoint answers nothing without a key. `wire` is how it is asked.
+    `needs_key` says that the endpoint answers nothing without a key. `wire` is how it is asked;
+    `is_wire_of_address` says that the path of the user's address decided that.
     """
 
     url: str
@@ -36,6 +37,7 @@ class EndpointAddress(NamedTuple):
     key_name: str
     needs_key: bool
     wire: WireName = "chat"
+    is_wire_of_address: bool = False
 
 
 def is_provider_spec(spec: str) -> bool:
@@ -54,7 +56,8 @@ def resolve_address(
     """Return the address of `PROVIDER/NAME` or `http(s)://HOST:PORT/v1#NAME`; raises UsageError.
 
     `base_url` replaces a provider's address; for OpenAI so does OPENAI_BASE_URL. `wire` replaces
-    the provider's own, which is chat at any other address.
+    the provider's own, which is chat at any other address. An address that ends in the path of a
+    wire decides for that wire.
     """
     scheme, _, name = spec.partition("/")
     if is_provider_spec(spec):
@@ -64,10 +67,20 @@ def resolve_address(
         provider = providers()[scheme]
         url_from_environ = os.environ.get("OPENAI_BASE_URL") if scheme == "openai" else ""
         own_url = base_url or url_from_environ
-        wire = provider.choose_wire(wire, has_base_url=bool(own_url), needs_sound=needs_sound)
+        named = _wire_of_path(own_url, provider) if own_url and wire is None else None
+        if wire is not None and not own_url:
+            _check_provider_wire(scheme, provider, wire)
+        wire = provider.choose_wire(
+            wire or named, has_base_url=bool(own_url), needs_sound=needs_sound
+        )
         provider_url = provider.url_of_wire(wire)
         url = check_base_url(own_url or provider_url, wire)
-        return EndpointAddress(url, name, provider.key_variable, url == provider_url, wire)
+        needs_key = url == provider_url
+        return EndpointAddress(
+            url, name, provider.key_variable, needs_key, wire, is_wire_of_address=named is not None
+        )
+    if scheme in (missing := provider_table().missing) and name:
+        raise UsageError(f"{scheme}/ is not supported: {missing[scheme]}")
     if not spec.startswith(("http://", "https://")):
         prefix = f"{scheme}/" if "/" in spec else spec
         known = suggest_names(prefix, _name_prefixes(), listing="toolmark run --help")
@@ -82,8 +95,12 @@ def resolve_address(
     if not name:
         raise UsageError(f"name the model after a '#': {_public_address(url)}#NAME")
     check_model_name(name)
-    wire = wire or "chat"
-    return EndpointAddress(check_base_url(url, wire), name, OWN_KEY_VARIABLE, False, wire)
+    named = _wire_of_path(url) if wire is None else None
+    wire = wire or named or "chat"
+    return EndpointAddress(
+        check_base_url(url, wire), name, OWN_KEY_VARIABLE, False, wire,
+        is_wire_of_address=named is not None,
+    )  # fmt: skip
 
 
 def _name_prefixes() -> tuple[str, ...]:
@@ -138,6 +155,29 @@ def check_base_url(text: str, wire: WireName = "chat") -> str:
     if wire == "gemini":  # the wire itself says whether it streams
         query = "&".join(each for each in query.split("&") if each != "alt=sse")
     return f"{parts.scheme}://{parts.netloc}{path}{_check_query(query)}"
+
+
+def _wire_of_path(address: str, provider: Provider | None = None) -> WireName | None:
+    """Return the wire whose path an address ends with, None for a plain one."""
+    try:
+        path = urlsplit(address.strip()).path.rstrip("/")
+    except ValueError:  # is reported where the address is checked
+        return None
+    for wire in WIRE_NAMES:
+        if _path_without_ending(path, wire) != path:
+            return wire
+    is_chat = provider is not None and provider.chat_path and path.endswith(provider.chat_path)
+    return "chat" if is_chat else None
+
+
+def _check_provider_wire(name: str, provider: Provider, wire: WireName) -> None:
+    """Raise UsageError for a wire that a provider does not offer at its own address."""
+    if wire not in provider.all_wires:
+        raise UsageError(
+            f"{name} does not offer the {wire} wire at its own address, but "
+            f"{' and '.join(provider.all_wires)}; next: leave out --wire, or give an address that "
+            "offers it by --base-url"
+        )
 
 
 def _path_without_ending(path: str, wire: WireName) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Set
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
@@ -16,30 +16,25 @@ from urllib.parse import unquote
 import msgspec
 
 from toolmark.core import secrets
-from toolmark.core.errors import EndpointError, Rejected, TornReply, UsageError, suggest_names
+from toolmark.core.errors import EndpointError, Rejected, TornReply, suggest_names
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Reply, Request, Usage
 from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile, provider_table
 from toolmark.models.connection_defaults import TIMEOUT_S
 from toolmark.models.http_client import HttpClient, HttpResponse
+from toolmark.models.request_adaptation import UNREADABLE_STATUSES, RequestAdapter
 from toolmark.models.secret_mask import SecretMask
 from toolmark.models.wait_headers import ServerLimits
 from toolmark.models.wire_names import WireName
 from toolmark.models.wires.chat_completions import CHAT_WIRE
 from toolmark.models.wires.reply_parts import ErrorInBody
 from toolmark.models.wires.request_parts import given_settings, is_json
-from toolmark.models.wires.wire import (
-    EncodedRequest,
-    EncoderSettings,
-    RequestEncoder,
-    Wire,
-)
+from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, Wire
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _MAX_QUOTED_CHARS = 120
 _MAX_INSPECTED_BYTES = 4096  # of an incomplete body that are checked
-_UNREADABLE_STATUSES = (400, 422)
 _MAX_PAUSES = 8  # of one reply that is asked to go on
 KEY_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
 """Headers that contain keys."""
@@ -86,7 +81,9 @@ class EndpointModel(Model):
         self.public_url = secrets.mask_address(url)
         self.origin = _origin_digest(wire.name, self.public_url, model)
         self.media = media
-        self._encoder = self._make_encoder(self.profile)
+        self._adapter = RequestAdapter(
+            wire, EncoderSettings(model, self.profile, media, self.origin, is_stream)
+        )
         path = wire.request_path(model, is_stream=is_stream)
         self._request_url = endpoint_address.join_path(url, path)
         url_keys = tuple(
@@ -108,7 +105,6 @@ class EndpointModel(Model):
             "Accept": "text/event-stream" if is_stream else "application/json",
             **wire.headers(key, self.profile),
         }
-        self._refused_settings: frozenset[str] = frozenset()
         self._unsent_settings: frozenset[str] = frozenset()
         self._client = HttpClient(_merge_headers(default_headers, headers), timeout_s=timeout_s)
 
@@ -122,7 +118,8 @@ class EndpointModel(Model):
         Settings that the endpoint refused are not part of it. They follow from the endpoint, and
         the identity must be the same before and after a refusal.
         """
-        settings: list[Any] = [self.public_url, self.model, _profile_identity(self.profile)]
+        fields = endpoint_profile.identity_fields(self.profile, self.wire.name)
+        settings: list[Any] = [self.public_url, self.model, fields]
         if self.wire.name != "chat" or self.is_stream:
             settings += [self.wire.name, self.is_stream]
         return msgspec.json.encode(settings).decode()
@@ -130,7 +127,7 @@ class EndpointModel(Model):
     @property
     def refused_settings(self) -> frozenset[str]:
         """The settings of Sampling that the endpoint refused and that are left out since then."""
-        return self._refused_settings - {"max_tokens"}  # is sent by its newer name
+        return self._adapter.refused - {"max_tokens"}  # is sent by its newer name
 
     @property
     def unsent_settings(self) -> frozenset[str]:
@@ -153,8 +150,7 @@ class EndpointModel(Model):
         """Return the same model with another profile, over the same connections."""
         other = copy.copy(self)
         other.profile = new_profile
-        adapted_profile = endpoint_profile.adapt_profile(new_profile, self._refused_settings)
-        other._encoder = other._make_encoder(adapted_profile)
+        other._adapter = self._adapter.with_profile(new_profile)
         return other
 
     async def list_models(self) -> tuple[str, ...] | None:
@@ -171,7 +167,7 @@ class EndpointModel(Model):
     async def post_request(self, request: Request) -> HttpResponse:
         """Send a request once, as it is, and return the answer undecoded; raises EndpointError."""
         try:
-            return await self._post(self._encoder.encode_request(request))
+            return await self._post(self._adapter.encoder.encode_request(request))
         except EndpointError as error:
             self._mask_error(error)
             raise
@@ -185,11 +181,15 @@ class EndpointModel(Model):
             unsent = given_settings(request.sampling).keys() & set(self.profile.unsent_settings)
             self._unsent_settings |= unsent
         self._check_tool_count(request)
-        sent = self._encoder.encode_request(request)
+        adapter = self._adapter
+        sent = adapter.encoder.encode_request(request, repair_arguments=adapter.repairs_history)
         answer = await self._post(sent)
-        if answer.status in _UNREADABLE_STATUSES:
-            sent, answer = await self._retry_adapted(request, sent, answer)
+        if answer.status in UNREADABLE_STATUSES:
+            sent, answer = await adapter.retry(
+                request, sent, answer, self._post_again, self._parse_complaint
+            )
         if answer.status != 200:
+            self._check_own_limit(sent, answer)
             return await self._handle_failure(request, answer, answer.status, answer.body)
         try:
             answer = await self._read_paused_rest(sent, answer)
@@ -199,7 +199,7 @@ class EndpointModel(Model):
             reply = _add_answer_facts(reply, sent, answer)
             if answer.limits is not None and self.watch_limits is not None:
                 self.watch_limits(answer.limits, reply.usage)
-            if reply.calls and reply.stop == "stop" and _is_cut(request, reply):
+            if reply.calls and reply.stop == "stop" and _is_cut(request, sent, reply):
                 reply = msgspec.structs.replace(reply, stop="length")
             return self._check_reply_secrets(reply, answer.body)
         except ErrorInBody as failure:
@@ -245,9 +245,24 @@ class EndpointModel(Model):
     def _check_tool_count(self, request: Request) -> None:
         limit = self.profile.max_tools
         if limit is not None and len(request.tools) > limit:
-            raise UsageError(
-                f"{len(request.tools)} tools are offered, and this endpoint takes at most {limit}; "
-                "next: choose a suite or a setting with fewer tools, or another endpoint"
+            raise Rejected(
+                endpoint_profile.describe_tool_limit(len(request.tools), limit),
+                kind="rejected.unsupported",
+                subject="tools",
+            )
+
+    def _check_own_limit(self, sent: EncodedRequest, answer: HttpResponse) -> None:
+        """Raise Rejected where a limit of the reply that the user did not set is the fault."""
+        if not sent.own_max_tokens or answer.status not in UNREADABLE_STATUSES:
+            return
+        complaint = self._parse_complaint(answer.body)
+        if complaint_outcome.blames_reply_limit(complaint, sent.own_max_tokens):
+            raise Rejected(
+                f"{answer.status}: {complaint.short_message}; max_tokens {sent.own_max_tokens} is "
+                "toolmark's own, as the wire needs a limit; next: --max-tokens with a smaller one",
+                answer.status,
+                kind="rejected.other",
+                subject="setting",
             )
 
     def _check_reply_secrets(self, reply: Reply, body: bytes) -> Reply:
@@ -266,59 +281,15 @@ class EndpointModel(Model):
             return msgspec.structs.replace(reply, model=self._public_model_name)
         return reply
 
-    async def _retry_adapted(
-        self, request: Request, sent: EncodedRequest, answer: HttpResponse
-    ) -> tuple[EncodedRequest, HttpResponse]:
-        """Ask again while the body can be changed to what the endpoint says it accepts.
-
-        A refused setting is left out of later requests once an answer came without it: only that
-        proves that the setting was the reason.
-        """
-        given = _refusable_settings(request) | self.wire.optional_settings
-        refused: frozenset[str] = frozenset()
-        repaired = False
-        while answer.status in _UNREADABLE_STATUSES:
-            refused |= (
-                complaint_outcome.refused_settings(self._parse_complaint(answer.body)) & given
-            )
-            encoder = self._adapted_encoder(refused)
-            adapted = encoder.encode_request(request, repair_arguments=repaired)
-            if adapted.body == sent.body and not repaired:
-                # some servers parse the arguments in the history and refuse any that are not a JSON
-                # object
-                repaired = True
-                adapted = encoder.encode_request(request, repair_arguments=True)
-            if adapted.body == sent.body:
-                return sent, answer
-            sent = adapted
-            answer = await self._post_again(sent)
-        if answer.status == 200:
-            self._refused_settings |= refused
-            self._encoder = self._adapted_encoder(refused)
-        return sent, answer
-
-    def _make_encoder(self, profile: endpoint_profile.EndpointProfile) -> RequestEncoder:
-        return self.wire.make_encoder(
-            EncoderSettings(self.model, profile, self.media, self.origin, self.is_stream)
-        )
-
-    def _adapted_encoder(self, refused: frozenset[str]) -> RequestEncoder:
-        """Return the encoder that leaves out these settings too; requests in flight share it."""
-        current = self._encoder
-        adapted_profile = endpoint_profile.adapt_profile(current.profile, refused)
-        if adapted_profile == current.profile:
-            return current
-        return self._make_encoder(adapted_profile)
-
     async def _fetch_model_names(self) -> tuple[str, ...] | None:
         if not self.profile.lists_models:
             return None
         answer = await self._client.get(endpoint_address.join_path(self.url, self.wire.models_path))
-        if answer.status in (401, 403):
+        if answer.status in (400, 401, 403):
             found = complaint_outcome.reply_or_error(
                 answer, self._parse_complaint(answer.body), self.key_name, answer.status
             )
-            if isinstance(found, EndpointError):
+            if isinstance(found, Rejected) and found.is_final:
                 raise found
         if answer.status != 200:
             return None
@@ -377,19 +348,10 @@ def _add_answer_facts(reply: Reply, sent: EncodedRequest, answer: HttpResponse) 
     )
 
 
-def _refusable_settings(request: Request) -> Set[str]:
-    """Return what a request contains that it can be sent without."""
-    found = given_settings(request.sampling).keys() | (
-        request.sampling.extra.keys() & {"tool_choice"}
-    )
-    has_state = any(message.provider_state for message in request.messages)
-    return found | {"reasoning_history"} if has_state else found
-
-
-def _is_cut(request: Request, reply: Reply) -> bool:
+def _is_cut(request: Request, sent: EncodedRequest, reply: Reply) -> bool:
     """Return whether arguments end where the limit of tokens is reached, whatever the stop says."""
-    limit = request.sampling.max_tokens
-    if limit is None or reply.usage.output < limit:
+    limit = request.sampling.max_tokens or sent.own_max_tokens
+    if not limit or reply.usage.output < limit:
         return False
     return any(not is_json(call.arguments) for call in reply.calls)
 
@@ -413,20 +375,6 @@ def _reply_texts(reply: Reply) -> Iterator[str]:
         yield reply.provider_state.data
     for call in reply.calls:
         yield from (call.name, call.arguments, call.id)
-
-
-def _profile_identity(profile: endpoint_profile.EndpointProfile) -> dict[str, Any]:
-    """Return the fields of a profile that replies depend on.
-
-    A field that came later counts where it differs from its default: cached replies stay valid.
-    """
-    fields, defaults = (
-        msgspec.to_builtins(each) for each in (profile, endpoint_profile.DEFAULT_PROFILE)
-    )
-    first = endpoint_profile.FIRST_FIELDS
-    return {
-        name: value for name, value in fields.items() if name in first or value != defaults[name]
-    }
 
 
 def _origin_digest(wire: WireName, url: str, model: str) -> str:

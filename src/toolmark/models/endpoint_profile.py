@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from toolmark.core.data_files import DataRecord
 from toolmark.models.audio_encoding import AudioFormat
+from toolmark.models.wire_names import WireName
 
 StateHistory: TypeAlias = Literal["all", "turn", "none"]
 CallIdForm: TypeAlias = Literal["any", "nine", "functions"]
@@ -58,6 +60,8 @@ FIRST_FIELDS = (
     "lists_models",
 )  # fmt: skip
 """The fields that are part of a model's identity also at their defaults."""
+_UNANSWERED_FIELDS = frozenset(("max_tools", "caches_prompts"))
+"""Fields on which no reply depends: what is refused unasked, and what the endpoint stores."""
 
 
 def adapt_profile(profile: EndpointProfile, refused: frozenset[str]) -> EndpointProfile:
@@ -70,4 +74,27 @@ def adapt_profile(profile: EndpointProfile, refused: frozenset[str]) -> Endpoint
         token_limit_field=limit,
         unsent_settings=tuple(sorted(without)),
         history=history,
+    )
+
+
+def identity_fields(profile: EndpointProfile, wire: WireName) -> dict[str, Any]:
+    """Return the fields of a profile that replies on a wire depend on.
+
+    A field that came later counts where it differs from its default: cached replies stay valid.
+    """
+    fields, defaults = (msgspec.to_builtins(each) for each in (profile, DEFAULT_PROFILE))
+    # other wires have one role for the system's messages
+    ignored = _UNANSWERED_FIELDS if wire == "responses" else _UNANSWERED_FIELDS | {"system_role"}
+    return {
+        name: value
+        for name, value in fields.items()
+        if name in FIRST_FIELDS or (name not in ignored and value != defaults[name])
+    }
+
+
+def describe_tool_limit(n_tools: int, limit: int) -> str:
+    """Return why a request with so many tools is not sent, and the next step."""
+    return (
+        f"{n_tools} tools are offered, and this endpoint takes at most {limit}; next: choose a "
+        "suite or a setting with fewer tools, or another endpoint"
     )

@@ -24,7 +24,8 @@ class Provider(DataRecord, frozen=True):
     """An endpoint with a name, and the variable that contains its key.
 
     `wire` is asked at `url`. `chat_url` is the address of its chat completions, where that is
-    another one. `wire_at_base_url` is the wire at an address that the user gives for the provider.
+    another one. `other_wires` are asked there too. `wire_at_base_url` is the wire at an address
+    that the user gives for the provider.
     `wire_for_sound` is the wire of suites that send sound.
     """
 
@@ -32,8 +33,19 @@ class Provider(DataRecord, frozen=True):
     key_variable: Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]*_API_KEY$")]
     wire: WireName = "chat"
     chat_url: EndpointUrl | None = None
+    other_wires: tuple[WireName, ...] = ()
     wire_at_base_url: WireName | None = None
     wire_for_sound: WireName | None = None
+
+    @property
+    def all_wires(self) -> tuple[WireName, ...]:
+        """The wires that are offered at the provider's own addresses."""
+        return tuple(dict.fromkeys((self.wire, "chat", *self.other_wires)))
+
+    @property
+    def chat_path(self) -> str:
+        """What its address of chat completions adds to the other one, "" for one address."""
+        return "" if self.chat_url is None else self.chat_url.removeprefix(self.url)
 
     def choose_wire(
         self, chosen: WireName | None, *, has_base_url: bool, needs_sound: bool
@@ -76,12 +88,14 @@ class StateWords(DataRecord, frozen=True):
 class ProviderTable(DataRecord, frozen=True):
     """The data file: providers by name, quirks by host and model, which add up.
 
-    `state` says which members of a message go back.
+    `state` says which members of a message go back. `missing` are providers whose protocols are not
+    supported, with what to do instead.
     """
 
     providers: dict[ProviderName, Provider]
     quirks: tuple[HostQuirks, ...]
     state: StateWords = StateWords(())
+    missing: dict[str, str] = {}
 
 
 def provider_table() -> ProviderTable:

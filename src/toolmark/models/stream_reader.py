@@ -7,7 +7,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from pyreqwest import exceptions
+from pyreqwest.bytes import Bytes
 
+from toolmark.core.errors import TornReply
 from toolmark.models import memory_budget
 from toolmark.models.body_reader import BodyReader
 from toolmark.models.event_stream import (
@@ -20,6 +22,8 @@ from toolmark.models.wires.wire import StreamAssembler, StreamMark
 # the end of the answer that follows the last event; once it is read, the connection can be used
 # again
 _STREAM_END_TIMEOUT_S = 0.1
+# what may follow a finished reply, such as counts of tokens
+_FINISHED_TIMEOUT_S = 5.0
 
 
 class StreamedBody(NamedTuple):
@@ -79,20 +83,38 @@ class StreamReader:
         while True:
             n_read += len(chunk)
             self._reader.check_size(n_read)
-            for event in parser.add_chunk(chunk):
-                self._note_mark(assembler.add_event(event.name, event.data))
-                if assembler.has_ended:
-                    await self._read_end()
+            try:
+                for event in parser.add_chunk(chunk):
+                    self._note_mark(assembler.add_event(event.name, event.data))
+                    if assembler.has_ended:
+                        await self._read_end()
+                        return
+            except TornReply:
+                if assembler.is_finished:
                     return
+                raise
             stored = parser.size_bytes + (
                 n_read if assembler.size_bytes is None else assembler.size_bytes
             )
             if stored > self._reader.reservation.size:
                 await self._reader.reserve_memory(min(stored, memory_budget.LARGE_BYTES))
-            found = await self._chunks.read_chunk()
+            if assembler.is_finished:
+                found = await self._read_rest_of_finished()
+            else:
+                found = await self._chunks.read_chunk()
             if found is None:
                 return
             chunk = found.to_bytes()
+
+    async def _read_rest_of_finished(self) -> Bytes | None:
+        """Return what follows a finished reply; None at its end, also where that never comes.
+
+        A stream that then is reset, or stalls, lacks nothing that the reply needs.
+        """
+        with suppress(TimeoutError, exceptions.PyreqwestError):
+            async with asyncio.timeout(_FINISHED_TIMEOUT_S):
+                return await self._chunks.read_chunk()
+        return None
 
     async def _read_end(self) -> None:
         """Read what ends the answer, so that the connection can be used again."""

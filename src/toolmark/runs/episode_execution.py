@@ -74,6 +74,8 @@ async def play_episode(
         if isinstance(model, Control):
             bound = adapt_function(model.bind(task, episode.repeat))
             model = setting.suite.defaults.agent.adapt_control(bound, tool_format)
+        elif model.calls_natively:
+            model, tool_format = setting.suite.defaults.agent.adapt_native(model, tool_format)
         episode_model = EpisodeModel(model, limit, RequestGuard(task.tools))
         async with (
             limit,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from toolmark.agents import installed_agents, scripted_user
 from toolmark.agents.tool_loop import ToolLoop
 from toolmark.core import entry_points, user_modules
 from toolmark.core.errors import UsageError, join_reasons, suggest_names
-from toolmark.core.records import Audio, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.formats import installed_formats
 from toolmark.models.model_resolver import find_endpoint
@@ -42,18 +43,6 @@ def finish_tasks(
         yield task
 
 
-def refuse_sound(tasks: Iterable[Task], wire: str) -> Iterator[Task]:
-    """Yield the tasks. Raises UsageError for one with sound, which this wire does not carry."""
-    for task in tasks:
-        messages = (message for turn in task.turns for message in turn.messages)
-        if any(isinstance(part, Audio) for message in messages for part in message.parts):
-            raise UsageError(
-                f"task {task.id} holds sound, and the {wire} wire takes none; next: --wire chat, "
-                "if the endpoint offers that"
-            )
-        yield task
-
-
 def check_runnable(suite: Suite, plan: Plan) -> None:
     """Raise UsageError, before any request, if no task of the plan can be run.
 
@@ -72,6 +61,16 @@ def check_runnable(suite: Suite, plan: Plan) -> None:
     ):
         reasons = {name: reason.partition("\n")[0] for name, reason in missing.items()}
         raise UsageError(f"no task can be run: {join_reasons(reasons)}")
+
+
+def check_player(suite: Suite, player: Model) -> None:
+    """Raise UsageError for a model that the suite's agent cannot ask."""
+    if player.calls_natively and not suite.defaults.agent.takes_native_models:
+        raise UsageError(
+            f"{player.name} makes structured calls alone, and the agent of suite {suite.name!r} "
+            "reads calls as text of its own; next: another agent, such as -T agent=loop, or a "
+            "control"
+        )
 
 
 def add_installed_parts(suite: Suite, tool_format: str | None, agent: str | None = None) -> Suite:

@@ -10,7 +10,7 @@ from toolmark.core import secrets
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Sampling
 from toolmark.models import user_model as user_objects
-from toolmark.models.model_resolver import public_model_address, wire_of_model
+from toolmark.models.model_resolver import find_endpoint, public_model_address, wire_of_model
 from toolmark.models.wires.request_parts import check_sampling
 from toolmark.runs import code_hashes
 from toolmark.runs.run_plan import Plan
@@ -49,6 +49,7 @@ def make_plan(
         place = (model, connection.base_url, connection.wire)
         address = public_model_address(*place, needs_sound=suite.maker.makes_sound)
         wire = wire_of_model(*place, needs_sound=suite.maker.makes_sound)
+    is_endpoint = wire is not None
     tasks, user = selection.tasks, record_user(suite, user_model)
     plan = Plan(
         suite=suite.name,
@@ -72,9 +73,29 @@ def make_plan(
         user_modules=user.user_modules,
         agent=suite.defaults.agent_name,
         wire=wire or "",
-        stream=connection.stream,
+        stream=connection.stream and is_endpoint,
     )
     return plan, model_identity.is_unique and user.is_unique
+
+
+def connection_notes(suite: Suite, model: object, connection: Connection) -> tuple[str, ...]:
+    """Return what a user may not expect of how the model is asked, a line each.
+
+    Raises UsageError for an invalid address or wire.
+    """
+    found = None
+    if isinstance(model, str):
+        makes_sound = suite.maker.makes_sound
+        found = find_endpoint(model, connection.base_url, connection.wire, needs_sound=makes_sound)
+    if found is not None:
+        if not found.is_wire_of_address:
+            return ()
+        return (f"asked on the {found.wire} wire, as the address says; --wire asks on another",)
+    chosen = {"--wire": connection.wire is not None, "--stream": connection.stream}
+    unused = [flag for flag, is_given in chosen.items() if is_given]
+    if not unused:
+        return ()
+    return (f"{' and '.join(unused)} not used: the model is no endpoint that toolmark asks itself",)
 
 
 def _file_sha256(path: Path) -> str:

@@ -13,7 +13,7 @@ from random import Random
 
 from msgspec.structs import replace
 
-from toolmark.core.errors import DataError, EndpointError, Rejected
+from toolmark.core.errors import EndpointError, Rejected
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Check, Message, Part, Reply, Request, Text
 from toolmark.models.endpoint_model import EndpointModel
@@ -98,8 +98,6 @@ async def _ask_about_media(
     message = Message(role="user", parts=(Text(question), part))
     try:
         return await model(Request(messages=(message,), sampling=PROBE_SAMPLING))
-    except DataError as error:  # the wire does not carry it; the error says what does
-        return Check(name=name, status="warn", detail=str(error))
     except Rejected as error:
         step = f"suites with {name} input cannot run on this model"
         return Check(name=name, status="warn", detail=str(error), next_step=step)

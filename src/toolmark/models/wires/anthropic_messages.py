@@ -12,10 +12,11 @@ from toolmark.models.claude_models import DEFAULT_VERSION, refused_by_version
 from toolmark.models.endpoint_profile import EndpointProfile
 from toolmark.models.wire_names import WireName
 from toolmark.models.wires import anthropic_pause, anthropic_reply
-from toolmark.models.wires.anthropic_request import MessagesEncoder
+from toolmark.models.wires.anthropic_request import ANTHROPIC_MEDIA, MessagesEncoder
 from toolmark.models.wires.anthropic_settings import OPTIONAL_SETTINGS
 from toolmark.models.wires.anthropic_stream import MessagesAssembler
 from toolmark.models.wires.chat_completions import decode_listed_ids
+from toolmark.models.wires.media_parts import MediaTypes
 from toolmark.models.wires.tool_names import ToolNames
 from toolmark.models.wires.wire import (
     EncodedRequest,
@@ -33,7 +34,7 @@ class MessagesWire(Wire):
 
     name: ClassVar[WireName] = "anthropic"
     optional_settings: ClassVar[frozenset[str]] = OPTIONAL_SETTINGS
-    takes_sound: ClassVar[bool] = False
+    media_types: ClassVar[MediaTypes] = ANTHROPIC_MEDIA
     key_header: ClassVar[str] = "x-api-key"
     models_path: ClassVar[str] = "models?limit=1000"
 

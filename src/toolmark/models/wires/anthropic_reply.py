@@ -5,16 +5,15 @@ The usual body is decoded fast, into typed structs. Everything else is read by t
 
 from __future__ import annotations
 
-import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from toolmark.core.errors import TornReply
-from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.records import Adaptation, ProviderState, Reply, StopReason, Usage
 from toolmark.models.wires import anthropic_state, reply_parts
+from toolmark.models.wires.reply_building import ReplyContent, ReplyEnvelope, build_reply
 from toolmark.models.wires.reply_parts import CallTexts, ErrorInBody, WrongShape
 from toolmark.models.wires.tool_names import ToolNames
 
@@ -91,26 +90,6 @@ _decode_plain_blocks = msgspec.json.Decoder(list[_PlainText | _PlainCall]).decod
 _decode_blocks = msgspec.json.Decoder(list[_Block]).decode
 
 
-class _Content(NamedTuple):
-    """What a message said, and its blocks as they go back, "" for none."""
-
-    text: str
-    reasoning: str
-    calls: list[CallTexts]
-    state: str = ""
-
-
-class _Envelope(NamedTuple):
-    """What a message says of itself."""
-
-    stop: StopReason
-    finish: str
-    model: str
-    usage: Usage
-    defects: tuple[str, ...]
-    n_dropped: int = 0
-
-
 def decode_reply(body: bytes, names: ToolNames, latency_s: float, origin: str) -> Reply:
     """Decode a message; `names` gives the tool's own name for a name as sent.
 
@@ -131,12 +110,13 @@ def decode_reply(body: bytes, names: ToolNames, latency_s: float, origin: str) -
     changes = decoded.input_transformations or ()
     n_dropped = sum(each.type == "thinking_dropped" for each in changes)
     model = reply_parts.short_model_name(decoded.model)
-    envelope = _Envelope(stop, finish, model, usage, defects, n_dropped)
+    dropped = _dropped_thoughts(n_dropped) if n_dropped else ()
+    envelope = ReplyEnvelope(stop, finish, model, usage, defects, adaptations=dropped)
     is_long = len(body) > reply_parts.UNLIMITED_BYTES
     return _make_reply(content, envelope, names, latency_s, origin, is_long=is_long)
 
 
-def _read_content(raw: bytes) -> _Content:
+def _read_content(raw: bytes) -> ReplyContent:
     """Return the content, with its bytes where the neutral records lack a part of it."""
     try:
         plain = _decode_plain_blocks(raw)
@@ -154,10 +134,10 @@ def _read_content(raw: bytes) -> _Content:
             return _join_blocks(_decode_blocks(raw), raw.decode())
         else:
             text = block.text
-    return _Content(text, "", calls)
+    return ReplyContent(text, "", calls)
 
 
-def _join_blocks(blocks: list[_Block], state: str) -> _Content:
+def _join_blocks(blocks: list[_Block], state: str) -> ReplyContent:
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[CallTexts] = []
@@ -172,7 +152,7 @@ def _join_blocks(blocks: list[_Block], state: str) -> _Content:
                     raise WrongShape
                 arguments = anthropic_state.call_arguments(bytes(block.input))
                 calls.append((block.name, arguments, block.id))
-    return _Content("".join(texts), "\n\n".join(filter(None, thoughts)), calls, state)
+    return ReplyContent("".join(texts), "\n\n".join(filter(None, thoughts)), calls, state)
 
 
 def _read_stop(reason: object, category: object) -> tuple[StopReason, str]:
@@ -209,37 +189,19 @@ def _count_usage(
 
 
 def _make_reply(
-    content: _Content,
-    envelope: _Envelope,
+    content: ReplyContent,
+    envelope: ReplyEnvelope,
     names: ToolNames,
     latency_s: float,
     origin: str,
     *,
     is_long: bool,
 ) -> Reply:
-    text, reasoning, calls, state = content
-    stop, defects = envelope.stop, envelope.defects
-    if is_long:
-        text, reasoning, calls, cut = reply_parts.shorten_reply(text, reasoning, calls)
-        defects = cut + defects
-        stop = "length" if cut and stop == "stop" else stop
-    provider_state = None
-    if state:
-        data = anthropic_state.write_state(state, names.encoded)
-        provider_state = ProviderState(wire="anthropic", origin=origin, data=data)
-    return Reply(
-        text=escape_surrogates(text),
-        calls=reply_parts.make_calls(calls, names),
-        stop=stop,
-        reasoning=escape_surrogates(reasoning),
-        usage=envelope.usage,
-        latency_s=latency_s,
-        model=envelope.model,
-        defects=defects,
-        provider_state=provider_state,
-        finish=envelope.finish,
-        adaptations=_dropped_thoughts(envelope.n_dropped) if envelope.n_dropped else (),
-    )
+    state = None
+    if content.state:
+        data = anthropic_state.write_state(content.state, names.encoded)
+        state = ProviderState(wire="anthropic", origin=origin, data=data)
+    return build_reply(content, envelope, state, names, latency_s, is_long=is_long)
 
 
 def _dropped_thoughts(n: int) -> tuple[Adaptation, ...]:
@@ -271,13 +233,14 @@ def _decode_loosely(body: bytes, names: ToolNames, latency_s: float, origin: str
     try:
         content = _parse_content(blocks)
     except WrongShape:
-        content = _Content(reply_parts.dump_json(blocks), "", [])
+        content = ReplyContent(reply_parts.dump_json(blocks), "", [])
         stop = "malformed"
-    envelope = _Envelope(stop, finish, model, usage, defects, n_dropped)
+    dropped = _dropped_thoughts(n_dropped) if n_dropped else ()
+    envelope = ReplyEnvelope(stop, finish, model, usage, defects, adaptations=dropped)
     return _make_reply(content, envelope, names, latency_s, origin, is_long=True)
 
 
-def _parse_content(blocks: Any) -> _Content:
+def _parse_content(blocks: Any) -> ReplyContent:
     if not isinstance(blocks, list):
         raise WrongShape
     content = _join_blocks([_parse_block(block) for block in blocks], "")
@@ -287,15 +250,7 @@ def _parse_content(blocks: Any) -> _Content:
         and set(kinds) <= {"text", "tool_use"}
         and not any(block.keys() - _PLAIN_MEMBERS for block in blocks)
     )
-    return content if is_plain else content._replace(state=_dump_value(blocks))
-
-
-def _dump_value(value: Any) -> str:
-    """Return a value as JSON of ASCII, in which lone surrogates have a form."""
-    try:
-        return json.dumps(value)
-    except RecursionError:
-        raise TornReply("the answer is nested too deep") from None
+    return content if is_plain else content._replace(state=reply_parts.dump_ascii(blocks))
 
 
 def _parse_block(block: Any) -> _Block:
@@ -315,7 +270,7 @@ def _parse_block(block: Any) -> _Block:
         type=kind,
         name=name,
         id=call_id if isinstance(call_id, str) else "",
-        input=Raw(_dump_value(block.get("input")).encode()),
+        input=Raw(reply_parts.dump_ascii(block.get("input")).encode()),
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from toolmark.core.errors import DataError
 from toolmark.core.json_codec import restore_surrogates
 from toolmark.core.records import (
     Adaptation,
@@ -20,9 +19,11 @@ from toolmark.core.records import (
     Request,
     Text,
 )
-from toolmark.models.wires import anthropic_state, request_parts
+from toolmark.models.wires import anthropic_state
 from toolmark.models.wires.anthropic_settings import CACHE_MARK, SettingsEncoder
 from toolmark.models.wires.anthropic_tools import encode_tools, find_schema_changes
+from toolmark.models.wires.history_repair import repair_messages
+from toolmark.models.wires.media_parts import PDF_TYPE, MediaTypes
 from toolmark.models.wires.request_parts import encode_json, media_base64, object_or_empty
 from toolmark.models.wires.tool_names import LegalNames, ToolNamer, ToolNames
 from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, RequestEncoder
@@ -32,7 +33,7 @@ Json = dict[str, Any]
 _LETTERS = "a-zA-Z0-9_-"
 _MAX_NAME_CHARS = 64
 _IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_PDF_TYPE = "application/pdf"
+ANTHROPIC_MEDIA = MediaTypes("anthropic", pictures=(*_IMAGE_TYPES, PDF_TYPE), sounds=())
 _EMPTY = "(empty)"  # the endpoint takes no message without text
 _encode = msgspec.json.Encoder().encode
 
@@ -55,9 +56,11 @@ class MessagesEncoder(RequestEncoder):
         """
         names = self.namer.name_tools(request.tools)
         conversation = _Conversation(self, names)
-        history = request_parts.repaired_messages(
-            request.messages, conversation.adaptations, repair_arguments
-        )
+        history = request.messages
+        if repair_arguments:
+            history = repair_messages(
+                history, conversation.adaptations, "anthropic", anthropic_state.drop_calls
+            )
         n_system = conversation.add_all(history)
         messages = conversation.finish()
         settings = self._settings_encoder.encode(
@@ -71,7 +74,9 @@ class MessagesEncoder(RequestEncoder):
         adaptations += settings.adaptations
         if conversation.adaptations:
             adaptations += tuple(dict.fromkeys(conversation.adaptations))
-        return EncodedRequest(b"".join(parts), names, adaptations, settings.headers)
+        return EncodedRequest(
+            b"".join(parts), names, adaptations, settings.headers, settings.own_max_tokens
+        )
 
     def _encode_system(self, messages: tuple[Message, ...]) -> bytes:
         """Encode the instructions before the conversation.
@@ -91,20 +96,15 @@ class MessagesEncoder(RequestEncoder):
         return b',"system":' + encode_json(blocks)
 
     def encode_part(self, part: Part) -> Json:
-        """Encode a part. Raises DataError for sound, and for pictures of another type."""
+        """Encode a part. Raises Rejected for sound, and for pictures of another type."""
         match part:
             case Text():
                 return {"type": "text", "text": restore_surrogates(part.text)}
-            case Image(mime=mime) if mime == _PDF_TYPE:
-                return {"type": "document", "source": self._encode_source(part)}
-            case Image(mime=mime):
-                if mime not in _IMAGE_TYPES:
-                    raise DataError(
-                        f"a picture of type {mime!r} cannot be sent: png, jpeg, gif or webp only"
-                    )
-                return {"type": "image", "source": self._encode_source(part)}
+            case Image(mime=mime) if ANTHROPIC_MEDIA.carries(part):
+                kind = "document" if mime == PDF_TYPE else "image"
+                return {"type": kind, "source": self._encode_source(part)}
             case _:
-                raise request_parts.refuse_part(part, "the anthropic wire")
+                raise ANTHROPIC_MEDIA.refuse_part(part)
 
     def _encode_source(self, part: Image) -> Json:
         data = media_base64(part, self.settings.media)
@@ -181,6 +181,7 @@ class _Conversation:
         if all(isinstance(part, Text) for part in parts):
             content = restore_surrogates(message.text)
         else:
+            parts = ANTHROPIC_MEDIA.replace_unsent(parts, self.adaptations)
             content = [self._encoder.encode_part(part) for part in parts if not _is_blank(part)]
         result: Json = {
             "type": "tool_result",

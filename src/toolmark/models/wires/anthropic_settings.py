@@ -22,16 +22,21 @@ _OFF_EFFORTS = ("none", "off")
 _ADAPTIVE_EFFORT = {"minimal": "low"}  # the nearest one that exists
 _MIN_BUDGET = 1024
 _MIN_ANSWER_TOKENS = 1024  # of a limit that are left after thinking
+_ONE_CALL = "disable_parallel_tool_use"
 _OBJECTS = ("thinking", "output_config")
 _THINKING_MODES = ("adaptive", "enabled")
 
 
 class EncodedSettings(NamedTuple):
-    """The end of a body, what of the settings was changed, and headers of its own."""
+    """The end of a body, what of the settings was changed, and headers of its own.
+
+    `own_max_tokens` is the limit where the user set none, else 0.
+    """
 
     tail: bytes
     adaptations: tuple[Adaptation, ...]
     headers: tuple[tuple[str, str], ...]
+    own_max_tokens: int = 0
 
 
 class SettingsEncoder:
@@ -87,7 +92,15 @@ class SettingsEncoder:
                     "the offered tools have changed: the endpoint may leave out earlier thoughts"
                 )
             )
-        return EncodedSettings(b"," + encode_json(body)[1:], tuple(adaptations), headers)
+        own_max_tokens = self._model.max_tokens if self._needs_limit(sampling) else 0
+        tail = b"," + encode_json(body)[1:]
+        return EncodedSettings(tail, tuple(adaptations), headers, own_max_tokens)
+
+    def _needs_limit(self, sampling: Sampling) -> bool:
+        """Return whether the user sets no limit of the reply, or one that is not sent."""
+        is_sent = "max_tokens" not in self._profile.unsent_settings
+        is_set = sampling.max_tokens is not None and is_sent
+        return not is_set and "max_tokens" not in sampling.extra
 
     def _body(self, sampling: Sampling, adaptations: list[Adaptation]) -> Json:
         unsent = self._profile.unsent_settings
@@ -97,7 +110,7 @@ class SettingsEncoder:
             if name not in unsent
         }
         effort = body.pop("reasoning_effort", None)
-        if "max_tokens" not in body and "max_tokens" not in sampling.extra:
+        if self._needs_limit(sampling):
             body["max_tokens"] = self._model.max_tokens
             adaptations.append(
                 _changed_setting(f"max_tokens {self._model.max_tokens}: the wire needs a limit")
@@ -105,7 +118,11 @@ class SettingsEncoder:
         if effort is not None or self._model.thinks_unasked:
             limit = sampling.extra.get("max_tokens", body.get("max_tokens"))
             body |= self._thinking_field(effort, limit, adaptations)
-        for name, value in sampling.extra.items():
+        extra = sampling.extra
+        if request_parts.TOOL_CHOICE in unsent:
+            extra = _without_choice(extra)
+            adaptations += request_parts.free_choice(sampling, (request_parts.TOOL_CHOICE,))
+        for name, value in extra.items():
             is_partial = name == "output_config" and name in body
             body[name] = body[name] | value if is_partial else value
         if self._settings.is_stream:
@@ -163,6 +180,18 @@ def _check_extra(extra: Json) -> None:
     for name in _OBJECTS:
         if name in extra and not isinstance(extra[name], dict):
             raise UsageError(f"the extra body: {name!r} must be an object")
+
+
+def _without_choice(extra: Json) -> Json:
+    """Return the extra body in which the model decides itself whether to call a tool.
+
+    What else the choice holds, such as that one call comes at a time, stays.
+    """
+    choice = extra.get(request_parts.TOOL_CHOICE)
+    found = {name: value for name, value in extra.items() if name != request_parts.TOOL_CHOICE}
+    if isinstance(choice, dict) and _ONE_CALL in choice:
+        found[request_parts.TOOL_CHOICE] = {"type": "auto", _ONE_CALL: choice[_ONE_CALL]}
+    return found
 
 
 def _changed_setting(detail: str) -> Adaptation:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
+from toolmark.core.records import Call
 from toolmark.models.wires.request_parts import encode_json
 
 _MAX_CACHED_CHARS = 2**15  # of a state that is read once
@@ -81,6 +83,22 @@ def call_arguments(raw: bytes) -> str:
         return raw.decode()
     text: str = json.loads(raw)  # may hold lone surrogates
     return text
+
+
+def drop_calls(data: str, calls: tuple[Call, ...], chosen: Collection[int]) -> str | None:
+    """Return a content with only some of its calls, None for what is none."""
+    found: list[Raw] = []
+    n_calls = 0
+    try:
+        state = _decode_state(data)
+        for raw in state.content:
+            is_call = _decode_block(raw).type == "tool_use"
+            n_calls += is_call
+            if not is_call or n_calls - 1 in chosen:
+                found.append(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return encode_json({"offer": state.offer, "content": found}).decode()
 
 
 def _read_state(data: str) -> StateBlocks | None:

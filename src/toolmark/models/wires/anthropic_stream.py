@@ -40,6 +40,7 @@ class _Start(Struct):
     name: str = ""
 
 
+_NONE = Raw(b"")
 _decode_event = msgspec.json.Decoder(_Event).decode
 _decode_delta = msgspec.json.Decoder(_Delta).decode
 _decode_start = msgspec.json.Decoder(_Start).decode
@@ -83,8 +84,8 @@ class _Block:
 class MessagesAssembler(StreamAssembler):
     """Joins the blocks by their index; see `StreamAssembler`.
 
-    A stream without message_stop is torn. A piece of a block that never began is the model's fault:
-    the content of such a body has the wrong shape.
+    A stream that does not say why the message stopped is torn. A piece of a block that never began
+    is the model's fault: the content of such a body has the wrong shape.
     """
 
     def __init__(self) -> None:
@@ -94,12 +95,17 @@ class MessagesAssembler(StreamAssembler):
         self._blocks: dict[int, _Block] = {}
         self._unjoinable: list[Raw] = []
         self._error = b""
-        self._has_ended = False
+        self._has_ended = self._is_stopped = False
 
     @property
     def has_ended(self) -> bool:
         """Whether the message was said to be complete, or an error came."""
         return self._has_ended
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the message said why it stopped."""
+        return self._is_stopped or self._has_ended
 
     def add_event(self, name: str, data: bytes) -> StreamMark:
         """Take one event; its type is in its data, or else its name."""
@@ -119,7 +125,8 @@ class MessagesAssembler(StreamAssembler):
                 case "message_stop":
                     self._has_ended = True
                 case "error":
-                    self._error, self._has_ended = data, True
+                    self._error = b"" if self._is_stopped else data
+                    self._has_ended = True
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             raise TornReply("an event of the stream is garbled") from None
         return ""
@@ -128,7 +135,7 @@ class MessagesAssembler(StreamAssembler):
         """Return the message with its blocks. Raises TornReply where its end is missing."""
         if self._error:
             return self._error
-        if not self._has_ended or self._message is None:
+        if not self.is_finished or self._message is None:
             raise TornReply("the stream ended before the message did")
         members = dict(self._message)
         if self._usage:
@@ -144,10 +151,10 @@ class MessagesAssembler(StreamAssembler):
     def _begin_message(self, event: _Event) -> None:
         if self._message is not None:
             return
-        self._message = _decode_members(event.message)
+        self._message = _own_members(event.message)
         usage = self._message.get("usage")
         if usage is not None and bytes(usage) != b"null":
-            self._usage = _decode_members(usage)
+            self._usage = _own_members(usage)
         self.size_bytes += len(bytes(event.message))
 
     def _change_message(self, event: _Event) -> None:
@@ -159,7 +166,8 @@ class MessagesAssembler(StreamAssembler):
         if _is_given(event.usage):
             self._usage |= _given_members(event.usage)
         if _is_given(event.input_transformations):
-            self._message["input_transformations"] = event.input_transformations
+            self._message["input_transformations"] = event.input_transformations.copy()
+        self._is_stopped = _is_given(self._message.get("stop_reason", _NONE))
 
     def _begin_block(self, event: _Event) -> StreamMark:
         if len(self._blocks) >= _MAX_BLOCKS:
@@ -175,12 +183,12 @@ class MessagesAssembler(StreamAssembler):
         delta = _decode_delta(event.delta)
         self.size_bytes += len(bytes(event.delta))
         if block is None:
-            self._unjoinable.append(event.delta)
+            self._unjoinable.append(event.delta.copy())
             return "token"
         if delta.type == "signature_delta":
-            block.signature = delta.signature
+            block.signature = delta.signature.copy()
         elif delta.type == "citations_delta":
-            block.citations.append(delta.citation)
+            block.citations.append(delta.citation.copy())
         elif delta.type in _PIECES:
             name = _PIECES[delta.type]
             piece = delta.text or delta.thinking or delta.partial_json
@@ -199,8 +207,13 @@ def _as_input(text: str) -> Raw:
     return Raw(text.encode())
 
 
+def _own_members(value: Raw) -> dict[str, Raw]:
+    """Return the members of an object out of a copy: those of an event refer to all of it."""
+    return _decode_members(bytes(value))
+
+
 def _given_members(value: Raw) -> dict[str, Raw]:
-    return {name: each for name, each in _decode_members(value).items() if _is_given(each)}
+    return {name: each for name, each in _own_members(value).items() if _is_given(each)}
 
 
 def _is_given(value: Raw) -> bool:

@@ -19,16 +19,19 @@ def rename_calls(
 ) -> tuple[Message, ...]:
     """Return the messages with ids of that form; what was changed is added to `changes`.
 
-    An id that has the form stays. A result gets the id of the last call that had its id.
+    An id that has the form stays, unless an earlier call has it; so the ids of earlier messages do
+    not depend on later ones. A result gets the id of the last call that had its id.
     """
     renamed: dict[str, str] = {}
+    taken: set[str] = set()
     found: list[Message] = []
     n_calls = n_changed = 0
     for message in messages:
         if message.calls:
             calls: list[Call] = []
             for call in message.calls:
-                new_id = _formed_id(call, form, n_calls)
+                new_id = _formed_id(call, form, n_calls, taken)
+                taken.add(new_id)
                 n_calls += 1
                 n_changed += new_id != call.id
                 renamed[call.id] = new_id
@@ -43,12 +46,16 @@ def rename_calls(
     return tuple(found)
 
 
-def _formed_id(call: Call, form: CallIdForm, n_before: int) -> str:
+def _formed_id(call: Call, form: CallIdForm, n_before: int, taken: set[str]) -> str:
     if form == "nine":
         return call.id if _is_nine(call.id) else _hash_id(call.id)
     start, _, number = call.id.rpartition(":")
     has_form = start == f"functions.{call.name}" and number.isascii() and number.isdigit()
-    return call.id if has_form else f"functions.{call.name}:{n_before}"
+    if has_form and call.id not in taken:
+        return call.id
+    while (new_id := f"functions.{call.name}:{n_before}") in taken:
+        n_before += 1
+    return new_id
 
 
 def _is_nine(id: str) -> bool:

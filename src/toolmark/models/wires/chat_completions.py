@@ -11,8 +11,9 @@ from toolmark.core.records import Reply
 from toolmark.models.endpoint_profile import EndpointProfile
 from toolmark.models.wire_names import WireName
 from toolmark.models.wires import chat_reply, reply_parts
-from toolmark.models.wires.chat_request import ChatEncoder
+from toolmark.models.wires.chat_request import CHAT_MEDIA, ChatEncoder
 from toolmark.models.wires.chat_stream import ChatAssembler
+from toolmark.models.wires.media_parts import MediaTypes
 from toolmark.models.wires.tool_names import ToolNames
 from toolmark.models.wires.wire import (
     EncoderSettings,
@@ -28,6 +29,7 @@ class ChatWire(Wire):
     """Chat completions, as OpenAI defined them and most servers offer them."""
 
     name: ClassVar[WireName] = "chat"
+    media_types: ClassVar[MediaTypes] = CHAT_MEDIA
 
     def headers(self, key: str, profile: EndpointProfile) -> dict[str, str]:
         """Return the key as a bearer token."""

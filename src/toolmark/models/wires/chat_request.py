@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
-from toolmark.core.errors import DataError
 from toolmark.core.json_codec import restore_surrogates
 from toolmark.core.records import (
     Adaptation,
@@ -18,9 +16,19 @@ from toolmark.core.records import (
     Text,
     Tool,
 )
-from toolmark.models import audio_encoding
 from toolmark.models.wires import call_ids, request_parts
 from toolmark.models.wires.chat_splicing import StateSplicer
+from toolmark.models.wires.chat_state import drop_calls
+from toolmark.models.wires.history_repair import repair_messages
+from toolmark.models.wires.media_parts import (
+    MEDIA_MOVED,
+    MP3_TYPES,
+    PDF_NAME,
+    PDF_TYPE,
+    WAV_TYPES,
+    MediaTypes,
+    read_mp3,
+)
 from toolmark.models.wires.request_parts import (
     encode_json,
     media_base64,
@@ -32,13 +40,7 @@ from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, RequestE
 Json = dict[str, Any]
 
 _MAX_NAME_CHARS = 64
-_AUDIO_FORMAT_BY_MIME = {
-    "audio/wav": "wav",
-    "audio/x-wav": "wav",
-    "audio/wave": "wav",
-    "audio/mpeg": "mp3",
-    "audio/mp3": "mp3",
-}
+CHAT_MEDIA = MediaTypes("chat", sounds=(*WAV_TYPES, *MP3_TYPES))
 _STREAM_FIELDS = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -59,19 +61,22 @@ class ChatEncoder(RequestEncoder):
         """
         names = self.namer.name_tools(request.tools)
         changes: list[Adaptation] = list(names.adaptations) if names.sent else []
-        messages = request_parts.repaired_messages(request.messages, changes, repair_arguments)
+        messages = request.messages
+        if repair_arguments:
+            messages = repair_messages(messages, changes, "chat", drop_calls)
         if self.profile.call_ids != "any":
             messages = call_ids.rename_calls(messages, self.profile.call_ids, changes)
         if self._needs_splicing(messages):
             encoded = self._encode_spliced(messages, names, repair_arguments, changes)
         else:
-            encoded = encode_json(self._encode_messages(messages, names, repair_arguments))
+            sent = self._encode_messages(messages, names, repair_arguments, changes)
+            encoded = encode_json(sent)
         body = self._body_start + encoded + names.encoded + self._encode_tail(request.sampling)
         if self._leaves_out("reasoning_history") and any(m.provider_state for m in messages):
             detail = "left out, as the endpoint refuses thoughts in a conversation"
             changes.append(Adaptation(kind="state_dropped", detail=detail))
-        if "tool_choice" in request.sampling.extra and self._leaves_out("tool_choice"):
-            changes.append(Adaptation(kind="tool_choice", detail="left out, as it was refused"))
+        if self._leaves_out(request_parts.TOOL_CHOICE):
+            changes += request_parts.free_choice(request.sampling, (request_parts.TOOL_CHOICE,))
         return EncodedRequest(body, names, tuple(changes))
 
     def _leaves_out(self, name: str) -> bool:
@@ -95,7 +100,7 @@ class ChatEncoder(RequestEncoder):
         splicer = StateSplicer(self.profile, self.settings.origin, messages, changes)
         encoded: list[bytes] = []
         assistants = iter([each for each in messages if each.role == "assistant"])
-        for sent in self._encode_messages(messages, names, repair_arguments):
+        for sent in self._encode_messages(messages, names, repair_arguments, changes):
             if sent["role"] == "assistant":
                 encoded.append(splicer.encode_message(next(assistants), sent))
             else:
@@ -123,7 +128,11 @@ class ChatEncoder(RequestEncoder):
         return b"," + encode_json(settings)[1:] if settings else b"}"
 
     def _encode_messages(
-        self, messages: tuple[Message, ...], names: ToolNames, repair_arguments: bool
+        self,
+        messages: tuple[Message, ...],
+        names: ToolNames,
+        repair_arguments: bool,
+        changes: list[Adaptation],
     ) -> list[Json]:
         encoded: list[Json] = []
         pending_media: list[Part] = []  # media of tool results, sent after the last result
@@ -132,7 +141,7 @@ class ChatEncoder(RequestEncoder):
                 encoded.append({"role": "user", "content": self._encode_parts(pending_media)})
                 pending_media = []
             if message.role == "tool":
-                content = self._encode_result(message, pending_media)
+                content = self._encode_result(message, pending_media, changes)
                 id = restore_surrogates(message.call_id)
                 encoded.append({"role": "tool", "tool_call_id": id, "content": content})
             elif message.calls:
@@ -168,12 +177,21 @@ class ChatEncoder(RequestEncoder):
             "tool_calls": calls,
         }
 
-    def _encode_result(self, message: Message, pending_media: list[Part]) -> str | list[Json]:
+    def _encode_result(
+        self, message: Message, pending_media: list[Part], changes: list[Adaptation]
+    ) -> str | list[Json]:
         media = [part for part in message.parts if not isinstance(part, Text)]
-        if not media or self.profile.takes_media_in_results:
+        if not media:
             return self._encode_content(message.parts)
+        parts = CHAT_MEDIA.replace_unsent(message.parts, changes)
+        media = [part for part in parts if not isinstance(part, Text)]
+        if not media or self.profile.takes_media_in_results:
+            return self._encode_content(parts)
         pending_media.extend(media)
-        return restore_surrogates(message.text) or "(shown below)"
+        if MEDIA_MOVED not in changes:
+            changes.append(MEDIA_MOVED)
+        text = "".join(part.text for part in parts if isinstance(part, Text))
+        return restore_surrogates(text) or "(shown below)"
 
     def _encode_content(self, parts: tuple[Part, ...]) -> str | list[Json]:
         if len(parts) == 1 and isinstance(parts[0], Text):
@@ -191,18 +209,22 @@ class ChatEncoder(RequestEncoder):
         match part:
             case Text():
                 return {"type": "text", "text": restore_surrogates(part.text)}
-            case Image():
-                url = f"data:{part.mime};base64,{media_base64(part, self.settings.media)}"
+            case Image(mime=mime):
+                data = media_base64(part, self.settings.media)
+                url = f"data:{mime};base64,{data}"
+                if mime == PDF_TYPE:
+                    return {"type": "file", "file": {"filename": PDF_NAME, "file_data": url}}
                 return {"type": "image_url", "image_url": {"url": url}}
             case Audio():
-                audio_format = _AUDIO_FORMAT_BY_MIME.get(part.mime)
-                if audio_format is None:
-                    raise DataError(f"audio of type {part.mime!r} cannot be sent: wav or mp3 only")
-                audio_bytes = request_parts.read_media(part, self.settings.media)
-                if audio_format != self.profile.audio_form == "mp3":
-                    audio_format, audio_bytes = "mp3", audio_encoding.encode_mp3(audio_bytes)
-                data = {"data": base64.b64encode(audio_bytes).decode(), "format": audio_format}
-                return {"type": "input_audio", "input_audio": data}
+                return {"type": "input_audio", "input_audio": self._encode_sound(part)}
+
+    def _encode_sound(self, part: Audio) -> Json:
+        if not CHAT_MEDIA.carries(part):
+            raise CHAT_MEDIA.refuse_part(part)
+        if part.mime in WAV_TYPES and self.profile.audio_form == "mp3":
+            return {"data": read_mp3(part, self.settings.media), "format": "mp3"}
+        audio_format = "wav" if part.mime in WAV_TYPES else "mp3"
+        return {"data": media_base64(part, self.settings.media), "format": audio_format}
 
 
 def _encode_tools(tools: tuple[Tool, ...], sent: dict[str, str]) -> bytes:

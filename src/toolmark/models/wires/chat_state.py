@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -87,6 +87,24 @@ def decode_state(state: ProviderState) -> ChatState | None:
         return _decode_state(state.data)
     except (*_DECODE_ERRORS, UnicodeEncodeError):
         return None
+
+
+def drop_calls(data: str, calls: tuple[Call, ...], chosen: Collection[int]) -> str | None:
+    """Return the data of a state with only some of its calls; None for that of other calls."""
+    try:
+        state = _decode_state(data)
+    except (*_DECODE_ERRORS, UnicodeEncodeError):
+        return None
+    if state.digest != digest_calls(calls):
+        return None
+    left = ChatState(
+        digest=digest_calls(calls[index] for index in chosen),
+        message=state.message,
+        text=state.text,
+        calls=tuple(state.calls[index] for index in chosen if index < len(state.calls)),
+        functions=tuple(state.functions[index] for index in chosen if index < len(state.functions)),
+    )
+    return _encode(left).decode()
 
 
 def digest_calls(calls: Iterable[Call]) -> str:

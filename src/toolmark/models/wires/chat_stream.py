@@ -60,6 +60,11 @@ class ChatAssembler(StreamAssembler):
         """Whether [DONE] came."""
         return self._has_ended
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether a finish reason or [DONE] came."""
+        return self._finish is not None or self._has_ended
+
     def add_event(self, name: str, data: bytes) -> StreamMark:
         """Take one chunk; see `StreamAssembler.add_event`."""
         if data == _DONE or data.strip() == _DONE:
@@ -70,7 +75,8 @@ class ChatAssembler(StreamAssembler):
         chunk = _decode_chunk(data)
         error = chunk.get("error")
         if error or name == "error":
-            self._error = {"error": error or chunk}
+            if self._finish is None:
+                self._error = {"error": error or chunk}
             return ""
         for member in _BODY_MEMBERS:
             if chunk.get(member) is not None:
@@ -119,6 +125,7 @@ class ChatAssembler(StreamAssembler):
         elif delta is not None:
             self._refuse(delta)
         if finish:
+            self.size_bytes += len(data) - len(self._last_finish_data)
             self._last_finish_data = data
             if isinstance(finish, str) and (self._finish is None or finish in _CUT_REASONS):
                 self._finish = finish

@@ -12,8 +12,14 @@ from toolmark.core.records import Reply
 from toolmark.models.endpoint_profile import EndpointProfile
 from toolmark.models.wire_names import WireName
 from toolmark.models.wires import gemini_reply, reply_parts
-from toolmark.models.wires.gemini_request import OPTIONAL_SETTINGS, GeminiEncoder
+from toolmark.models.wires.gemini_request import (
+    GEMINI_MEDIA,
+    OPTIONAL_SETTINGS,
+    TOOL_CHOICE_FIELDS,
+    GeminiEncoder,
+)
 from toolmark.models.wires.gemini_stream import GeminiAssembler
+from toolmark.models.wires.media_parts import MediaTypes
 from toolmark.models.wires.tool_names import ToolNames
 from toolmark.models.wires.wire import EncoderSettings, RequestEncoder, StreamAssembler, Wire
 
@@ -27,6 +33,8 @@ class GeminiWire(Wire):
 
     name: ClassVar[WireName] = "gemini"
     optional_settings: ClassVar[frozenset[str]] = OPTIONAL_SETTINGS
+    media_types: ClassVar[MediaTypes] = GEMINI_MEDIA
+    tool_choice_fields: ClassVar[tuple[str, ...]] = TOOL_CHOICE_FIELDS
     key_header: ClassVar[str] = "x-goog-api-key"
     models_path: ClassVar[str] = "models?pageSize=1000"
 

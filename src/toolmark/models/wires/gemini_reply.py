@@ -5,18 +5,17 @@ The usual body is decoded fast, into typed structs. Everything else is read by t
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
 from toolmark.core.errors import TornReply
-from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.records import ProviderState, Reply, StopReason, Usage
 from toolmark.models.gemini_finish import ending_by_reason
 from toolmark.models.wires import reply_parts
 from toolmark.models.wires.gemini_state import call_arguments
+from toolmark.models.wires.reply_building import ReplyContent, ReplyEnvelope, build_reply
 from toolmark.models.wires.reply_parts import CallTexts, ErrorInBody, WrongShape, token_count
 from toolmark.models.wires.tool_names import ToolNames
 
@@ -89,28 +88,13 @@ _decode_content = msgspec.json.Decoder(_Content).decode
 
 
 class _Said(NamedTuple):
-    """What a content said, and its JSON as it goes back, "" for none."""
+    """What a content said; `is_empty` where it has no parts."""
 
-    text: str
-    reasoning: str
-    calls: list[CallTexts]
-    state: str = ""
+    content: ReplyContent
     is_empty: bool = False
 
 
-class _Envelope(NamedTuple):
-    """What a response says of itself; `message` explains how it ended."""
-
-    stop: StopReason
-    finish: str
-    message: str
-    model: str
-    request_id: str
-    usage: Usage
-    defects: tuple[str, ...]
-
-
-_NOTHING = _Said("", "", [], is_empty=True)
+_NOTHING = _Said(ReplyContent("", "", []), is_empty=True)
 
 
 def decode_reply(body: bytes, names: ToolNames, latency_s: float, origin: str) -> Reply:
@@ -135,9 +119,9 @@ def decode_reply(body: bytes, names: ToolNames, latency_s: float, origin: str) -
     model = reply_parts.short_model_name(decoded.model_version)
     request_id = reply_parts.short_model_name(decoded.response_id)
     usage, defects = _read_usage(decoded.usage_metadata)
-    envelope = _Envelope(stop, finish, message, model, request_id, usage, defects)
+    envelope = ReplyEnvelope(stop, finish, model, usage, defects, request_id)
     is_long = len(body) > reply_parts.UNLIMITED_BYTES
-    return _make_reply(said, envelope, names, latency_s, origin, is_long=is_long)
+    return _make_reply(said, envelope, message, names, latency_s, origin, is_long=is_long)
 
 
 def _read_content(raw: bytes) -> _Said:
@@ -160,7 +144,7 @@ def _read_content(raw: bytes) -> _Said:
             text = part.text
     if not _have_own_ids(calls):
         return _join_parts(_decode_content(raw).parts or [], raw.decode())
-    return _Said(text, "", calls, is_empty=not plain)
+    return _Said(ReplyContent(text, "", calls), is_empty=not plain)
 
 
 def _have_own_ids(calls: list[CallTexts]) -> bool:
@@ -181,7 +165,8 @@ def _join_parts(parts: list[_Part], state: str) -> _Said:
                 raise WrongShape
             calls.append((call.name, call_arguments(bytes(call.args)), call.id or ""))
     is_empty = not parts
-    return _Said("".join(texts), "".join(thoughts), calls, "" if is_empty else state, is_empty)
+    text, reasoning = "".join(texts), "".join(thoughts)
+    return _Said(ReplyContent(text, reasoning, calls, "" if is_empty else state), is_empty)
 
 
 def _read_finish(reason: object, message: str, said: _Said) -> tuple[StopReason, str]:
@@ -223,37 +208,21 @@ def _count_usage(
 
 def _make_reply(
     said: _Said,
-    envelope: _Envelope,
+    envelope: ReplyEnvelope,
+    message: str,
     names: ToolNames,
     latency_s: float,
     origin: str,
     *,
     is_long: bool,
 ) -> Reply:
-    text, reasoning, calls = said.text, said.reasoning, said.calls
-    stop, defects = envelope.stop, envelope.defects
-    if not text and stop in ("refused", "malformed"):
-        text = envelope.message
-    if is_long:
-        text, reasoning, calls, cut = reply_parts.shorten_reply(text, reasoning, calls)
-        defects = cut + defects
-        stop = "length" if cut and stop == "stop" else stop
-    state = None
-    if said.state:
-        state = ProviderState(wire="gemini", origin=origin, data=said.state)
-    return Reply(
-        text=escape_surrogates(text),
-        calls=reply_parts.make_calls(calls, names),
-        stop=stop,
-        reasoning=escape_surrogates(reasoning),
-        usage=envelope.usage,
-        latency_s=latency_s,
-        model=envelope.model,
-        defects=defects,
-        provider_state=state,
-        finish=envelope.finish,
-        request_id=envelope.request_id,
-    )
+    """Return the Reply; `message` explains how it ended, for one that ended without a text."""
+    content, state = said.content, None
+    if not content.text and envelope.stop in ("refused", "malformed"):
+        content = content._replace(text=message)
+    if content.state:
+        state = ProviderState(wire="gemini", origin=origin, data=content.state)
+    return build_reply(content, envelope, state, names, latency_s, is_long=is_long)
 
 
 # --- anything unusual -------------------------------------------------------------------
@@ -271,18 +240,18 @@ def _decode_loosely(body: bytes, names: ToolNames, latency_s: float, origin: str
     usage, defects = _parse_usage(decoded.get("usageMetadata"))
     if candidate is None:
         reason, message = _read_feedback(decoded.get("promptFeedback"))
-        envelope = _Envelope("refused", reason, message, model, request_id, usage, defects)
-        return _make_reply(_NOTHING, envelope, names, latency_s, origin, is_long=True)
+        envelope = ReplyEnvelope("refused", reason, model, usage, defects, request_id)
+        return _make_reply(_NOTHING, envelope, message, names, latency_s, origin, is_long=True)
     content = candidate.get("content")
     message = _text_or_empty(candidate.get("finishMessage"))
     try:
         said, is_readable = _parse_content(content), True
     except WrongShape:
-        said, is_readable = _Said(reply_parts.dump_json(content), "", []), False
+        said, is_readable = _Said(ReplyContent(reply_parts.dump_json(content), "", [])), False
     stop, finish = _read_finish(candidate.get("finishReason"), message, said)
     stop = stop if is_readable else "malformed"
-    envelope = _Envelope(stop, finish, message, model, request_id, usage, defects)
-    return _make_reply(said, envelope, names, latency_s, origin, is_long=True)
+    envelope = ReplyEnvelope(stop, finish, model, usage, defects, request_id)
+    return _make_reply(said, envelope, message, names, latency_s, origin, is_long=True)
 
 
 def _parse_body(body: bytes) -> Json:
@@ -327,9 +296,11 @@ def _parse_content(content: Any) -> _Said:
         and content.get("role", "model") == "model"
         and all(part.keys() in _PLAIN_MEMBERS for part in parts)
         and all("functionCall" in part for part in parts[1:])
-        and _have_own_ids(said.calls)
+        and _have_own_ids(said.content.calls)
     )
-    return said if is_plain or said.is_empty else said._replace(state=_dump_value(content))
+    if is_plain or said.is_empty:
+        return said
+    return _Said(said.content._replace(state=reply_parts.dump_ascii(content)))
 
 
 def _parse_part(part: Any) -> _Part:
@@ -346,18 +317,10 @@ def _parse_part(part: Any) -> _Part:
         call_id, args = call.get("id"), call.get("args")
         parsed.function_call = _Call(
             name=name,
-            args=Raw(b"" if args is None else _dump_value(args).encode()),
+            args=Raw(b"" if args is None else reply_parts.dump_ascii(args).encode()),
             id=call_id if isinstance(call_id, str) else "",
         )
     return parsed
-
-
-def _dump_value(value: Any) -> str:
-    """Return a value as JSON of ASCII, in which lone surrogates have a form."""
-    try:
-        return json.dumps(value)
-    except RecursionError:
-        raise TornReply("the answer is nested too deep") from None
 
 
 def _parse_usage(usage: Any) -> tuple[Usage, tuple[str, ...]]:

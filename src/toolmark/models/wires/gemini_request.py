@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -16,6 +15,7 @@ from toolmark.core.json_codec import restore_surrogates
 from toolmark.core.records import (
     Adaptation,
     AdaptationKind,
+    Audio,
     Call,
     Message,
     Part,
@@ -25,9 +25,15 @@ from toolmark.core.records import (
     Text,
     Tool,
 )
-from toolmark.models import audio_encoding
 from toolmark.models.wires import request_parts
-from toolmark.models.wires.gemini_state import SIGNATURE_MEMBER, StateParts, read_state
+from toolmark.models.wires.gemini_state import (
+    SIGNATURE_MEMBER,
+    StateParts,
+    drop_calls,
+    read_state,
+)
+from toolmark.models.wires.history_repair import repair_messages
+from toolmark.models.wires.media_parts import MP3_TYPES, WAV_TYPES, MediaTypes, read_mp3
 from toolmark.models.wires.request_parts import encode_json, media_base64, object_or_empty
 from toolmark.models.wires.tool_names import LegalNames, ToolNamer, ToolNames
 from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, RequestEncoder
@@ -38,14 +44,15 @@ _ContentKind: TypeAlias = Literal["user", "results", "model"]
 THOUGHT_SUMMARIES = "thought_summaries"
 OPTIONAL_SETTINGS = frozenset((THOUGHT_SUMMARIES,))
 """What is asked of every model, and left out where a model refuses it."""
+TOOL_CHOICE_FIELDS = ("toolConfig", "tool_config")
+"""The fields of an extra body that say which tool must be called."""
 _LEGAL_NAMES = LegalNames("a-zA-Z_", "a-zA-Z0-9_.:-", 128)
 _RESERVED_FIELDS = ("system_instruction", "generation_config", "cachedContent", "cached_content")
 _NO_SIGNATURE = "skip_thought_signature_validator"
 _MAX_CACHED_CHARS = 2**12  # of arguments that are checked once
 _MAX_CACHED_ARGUMENTS = 1024
 _encode = msgspec.json.Encoder().encode
-_MP3_TYPES = ("audio/mpeg", "audio/mp3")
-_WAV_TYPES = ("audio/wav", "audio/x-wav", "audio/wave")
+GEMINI_MEDIA = MediaTypes("gemini")
 
 
 class GeminiEncoder(RequestEncoder):
@@ -64,9 +71,15 @@ class GeminiEncoder(RequestEncoder):
         """
         names = self.namer.name_tools(request.tools)
         changes: list[Adaptation] = []
-        history = request_parts.repaired_messages(request.messages, changes, repair_arguments)
+        history = request.messages
+        if repair_arguments:
+            history = repair_messages(history, changes, "gemini", drop_calls)
         conversation = _Conversation(self, names, history, repair_arguments)
         conversation.adaptations += changes
+        if request_parts.TOOL_CHOICE in self.profile.unsent_settings:
+            conversation.adaptations += request_parts.free_choice(
+                request.sampling, TOOL_CHOICE_FIELDS
+            )
         contents, system = conversation.encode()
         tail = self._encode_tail(request.sampling)
         body = b"".join((b'{"contents":', contents, system, names.encoded, tail))
@@ -80,11 +93,10 @@ class GeminiEncoder(RequestEncoder):
         if isinstance(part, Text):
             return {"text": restore_surrogates(part.text)}
         mime, media = part.mime, self.settings.media
-        if mime in _WAV_TYPES and self.profile.audio_form == "mp3":
-            sound = audio_encoding.encode_mp3(request_parts.read_media(part, media))
-            mime, data = "audio/mp3", base64.b64encode(sound).decode()
+        if isinstance(part, Audio) and mime in WAV_TYPES and self.profile.audio_form == "mp3":
+            mime, data = "audio/mp3", read_mp3(part, media)
         else:
-            mime, data = "audio/mp3" if mime in _MP3_TYPES else mime, media_base64(part, media)
+            mime, data = "audio/mp3" if mime in MP3_TYPES else mime, media_base64(part, media)
         return {"inlineData": {"mimeType": mime, "data": data}}
 
     def _encode_tail(self, sampling: Sampling) -> bytes:
@@ -96,8 +108,10 @@ class GeminiEncoder(RequestEncoder):
         return self._last_settings[1]
 
     def _settings(self, sampling: Sampling) -> Json:
-        extra = _check_extra(sampling.extra)
         unsent = self.profile.unsent_settings
+        extra = _check_extra(sampling.extra)
+        if request_parts.TOOL_CHOICE in unsent:
+            extra = {name: extra[name] for name in extra if name not in TOOL_CHOICE_FIELDS}
         given = {
             name: value
             for name, value in request_parts.given_settings(sampling).items()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
+
+from toolmark.core.records import Call
+from toolmark.models.wires.request_parts import encode_json
 
 _MAX_CACHED_CHARS = 2**15  # of a state that is read once
 _MAX_CACHED_STATES = 512
@@ -39,6 +43,7 @@ class _Content(Struct):
 
 
 _decode_content = msgspec.json.Decoder(_Content).decode
+_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_part = msgspec.json.Decoder(_Part).decode
 
 
@@ -54,6 +59,27 @@ def read_state(data: str) -> StateParts | None:
 def call_arguments(args: bytes) -> str:
     """Return the arguments of a call as JSON text; those that are absent are an empty object."""
     return "{}" if args in (b"", b"null") else args.decode()
+
+
+def drop_calls(data: str, calls: tuple[Call, ...], chosen: Collection[int]) -> str | None:
+    """Return a content with only some of its calls.
+
+    None for what is none, and where a call is signed that is left out: the others rely on it.
+    """
+    found: list[Raw] = []
+    n_calls = 0
+    try:
+        members = _decode_members(data)
+        for raw in _decode_content(data).parts:
+            is_call = _decode_part(raw).function_call is not None
+            n_calls += is_call
+            if not is_call or n_calls - 1 in chosen:
+                found.append(raw)
+            elif SIGNATURE_MEMBER in _decode_members(raw):
+                return None
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return encode_json(members | {"parts": found}).decode()
 
 
 def _read_state(data: str) -> StateParts | None:

@@ -12,6 +12,7 @@ from toolmark.models.wires.request_parts import encode_json
 from toolmark.models.wires.wire import StreamAssembler, StreamMark
 
 _ABSENT = (b"", b"null")
+_NONE = Raw(b"")
 
 
 class _Content(Struct):
@@ -69,7 +70,8 @@ class GeminiAssembler(StreamAssembler):
     size_bytes: int = 0
 
     def __init__(self) -> None:
-        self._last = _Event()
+        self._members: dict[str, Raw] = {}
+        self._error: Raw = _NONE
         self._has_candidate = False
         self._finish: str | None = None
         self._finish_message: Raw = Raw(b"")
@@ -86,7 +88,7 @@ class GeminiAssembler(StreamAssembler):
             event = _decode_event(data)
             self._note_members(event)
             if bytes(event.error) not in _ABSENT:
-                self._has_ended = True
+                self._error, self._has_ended = event.error.copy(), True
             elif event.candidates:
                 return self._add_candidate(event.candidates[0])
             elif event.prompt_feedback:
@@ -103,18 +105,11 @@ class GeminiAssembler(StreamAssembler):
 
     def whole_body(self) -> bytes:
         """Return the response with all parts. Raises TornReply where its end is missing."""
-        last = self._last
-        if bytes(last.error) not in _ABSENT:
-            return b'{"error":' + bytes(last.error) + b"}"
+        if bytes(self._error):
+            return b'{"error":' + bytes(self._error) + b"}"
         if not self._has_ended:
             raise TornReply("the stream ended before the response did")
-        members = {
-            "usageMetadata": last.usage_metadata,
-            "modelVersion": last.model_version,
-            "responseId": last.response_id,
-            "promptFeedback": last.prompt_feedback,
-        }
-        body: dict[str, Any] = {name: value for name, value in members.items() if bytes(value)}
+        body: dict[str, Any] = {**self._members}
         if self._has_candidate:
             self._end_text()
             candidate: dict[str, Any] = {
@@ -127,13 +122,18 @@ class GeminiAssembler(StreamAssembler):
         return encode_json(body)
 
     def _note_members(self, event: _Event) -> None:
-        """Note what stands outside the candidates, by the last event that has it."""
-        last = self._last
-        event.usage_metadata = _later_value(event.usage_metadata, last.usage_metadata)
-        event.model_version = _later_value(event.model_version, last.model_version)
-        event.response_id = _later_value(event.response_id, last.response_id)
-        event.prompt_feedback = _later_value(event.prompt_feedback, last.prompt_feedback)
-        self._last = event
+        """Note what stands outside the candidates, by the last event that has it.
+
+        Copies are stored, because each value refers to the whole event.
+        """
+        for name, value in (
+            ("usageMetadata", event.usage_metadata),
+            ("modelVersion", event.model_version),
+            ("responseId", event.response_id),
+            ("promptFeedback", event.prompt_feedback),
+        ):
+            if bytes(value) not in _ABSENT:
+                self._members[name] = value.copy()
 
     def _add_candidate(self, candidate: _Candidate) -> StreamMark:
         self._has_candidate = True
@@ -170,7 +170,3 @@ class GeminiAssembler(StreamAssembler):
             part = {"text": "".join(self._texts), **({"thought": True} if self._is_thought else {})}
             self._parts.append(Raw(encode_json(part)))
             self._texts = []
-
-
-def _later_value(value: Raw, earlier: Raw) -> Raw:
-    return earlier if bytes(value) in _ABSENT else value

@@ -178,6 +178,17 @@ def dump_json(value: Any) -> str:
         raise TornReply("the answer is nested too deep") from None
 
 
+def dump_ascii(value: Any) -> str:
+    """Return a value of a body as JSON of ASCII, in which lone surrogates have a form.
+
+    Raises TornReply for one that is nested too deep.
+    """
+    try:
+        return json.dumps(value)
+    except RecursionError:
+        raise TornReply("the answer is nested too deep") from None
+
+
 def _parse_integer(digits: str) -> int | str:
     """Parse an integer.
 

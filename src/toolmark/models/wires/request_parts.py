@@ -11,14 +11,16 @@ from typing import Any
 import msgspec
 
 from toolmark.core import secrets
-from toolmark.core.errors import DataError, UsageError
+from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Adaptation, Audio, Image, Message, Part, Sampling
+from toolmark.core.records import Adaptation, Audio, Image, Sampling
 
 Json = dict[str, Any]
 
 SETTINGS = ("temperature", "top_p", "max_tokens", "reasoning_effort")
 """The settings of Sampling that a wire sends by a field of its own."""
+TOOL_CHOICE = "tool_choice"
+"""The name of the choice of a tool among the settings that can be refused."""
 _RESERVED_FIELDS = (
     "messages", "model", "stream", "tools", "input", "instructions", "system", "contents",
     "systemInstruction",
@@ -69,6 +71,17 @@ def check_extra(extra: Mapping[str, Any]) -> None:
         )
 
 
+def free_choice(sampling: Sampling, fields: tuple[str, ...]) -> list[Adaptation]:
+    """Return the note that the model decides itself whether to call a tool.
+
+    None where none of the fields of the extra body, by which tools are chosen, is asked for.
+    """
+    if sampling.extra.keys().isdisjoint(fields):
+        return []
+    detail = "auto, as the endpoint refuses the choice that was asked for"
+    return [Adaptation(kind="tool_choice", detail=detail)]
+
+
 def read_media(part: Image | Audio, media: MediaStore | None) -> bytes:
     """Return the content of a picture or sound. Raises UsageError without a store."""
     if media is None:
@@ -81,14 +94,6 @@ def media_base64(part: Image | Audio, media: MediaStore | None) -> str:
     return base64.b64encode(read_media(part, media)).decode()
 
 
-def refuse_part(part: Part, wire_title: str) -> DataError:
-    """Return the error for a part that a wire cannot carry."""
-    kind = "sound" if isinstance(part, Audio) else "pictures"
-    return DataError(
-        f"{wire_title} takes no {kind}; next: --wire chat, if the endpoint offers that"
-    )
-
-
 def object_or_empty(arguments: str) -> str:
     """Return the arguments if they are a JSON object that any server can parse, else {}."""
     try:
@@ -96,40 +101,6 @@ def object_or_empty(arguments: str) -> str:
     except (msgspec.DecodeError, RecursionError):
         return "{}"
     return arguments
-
-
-def repaired_messages(
-    messages: tuple[Message, ...], adaptations: list[Adaptation], is_repair: bool
-) -> tuple[Message, ...]:
-    """Return the messages as a server takes them that refused others; what is left out is noted.
-
-    Calls that nobody answered, as BFCL's official loop leaves them, are refused by most servers.
-    """
-    if not is_repair:
-        return messages
-    answered = answered_messages(messages)
-    if answered != messages:
-        detail = "calls without a result are left out of the history"
-        adaptations.append(Adaptation(kind="content", detail=detail))
-    return answered
-
-
-def answered_messages(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return the messages without the calls that no tool message right after them answers."""
-    found: list[Message] = []
-    answered: set[str] = set()
-    for message in reversed(messages):
-        if message.role == "tool":
-            answered.add(message.call_id)
-        elif message.calls:
-            calls = tuple(call for call in message.calls if call.id in answered)
-            if len(calls) < len(message.calls):
-                message = msgspec.structs.replace(message, calls=calls)
-        if message.role != "tool":
-            answered = set()
-        if message.role != "assistant" or message.calls or message.parts:
-            found.append(message)
-    return tuple(reversed(found))
 
 
 def is_json(text: str) -> bool:

@@ -9,7 +9,12 @@ from toolmark.models.endpoint_profile import EndpointProfile
 from toolmark.models.wire_names import WireName
 from toolmark.models.wires import responses_reply
 from toolmark.models.wires.chat_completions import decode_listed_ids
-from toolmark.models.wires.responses_request import OPTIONAL_SETTINGS, ResponsesEncoder
+from toolmark.models.wires.media_parts import MediaTypes
+from toolmark.models.wires.responses_request import (
+    OPTIONAL_SETTINGS,
+    RESPONSES_MEDIA,
+    ResponsesEncoder,
+)
 from toolmark.models.wires.responses_stream import ResponsesAssembler
 from toolmark.models.wires.tool_names import ToolNames
 from toolmark.models.wires.wire import EncoderSettings, RequestEncoder, StreamAssembler, Wire
@@ -20,7 +25,7 @@ class ResponsesWire(Wire):
 
     name: ClassVar[WireName] = "responses"
     optional_settings: ClassVar[frozenset[str]] = OPTIONAL_SETTINGS
-    takes_sound: ClassVar[bool] = False
+    media_types: ClassVar[MediaTypes] = RESPONSES_MEDIA
 
     def headers(self, key: str, profile: EndpointProfile) -> dict[str, str]:
         """Return the key as a bearer token."""

@@ -5,16 +5,15 @@ The usual body is decoded fast, into typed structs. Everything else is read by t
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
 
 from toolmark.core.errors import TornReply
-from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.records import ProviderState, Reply, StopReason, Usage
 from toolmark.models.wires import reply_parts
+from toolmark.models.wires.reply_building import ReplyContent, ReplyEnvelope, build_reply
 from toolmark.models.wires.reply_parts import ErrorInBody, WrongShape
 from toolmark.models.wires.tool_names import ToolNames
 
@@ -103,23 +102,10 @@ _decode_items = msgspec.json.Decoder(list[_Item]).decode
 
 
 class _Output(NamedTuple):
-    """What a response said, and its items as they go back, "" for none."""
+    """What a response said; a refusal takes the place of a text."""
 
-    text: str
-    refusal: str
-    reasoning: str
-    calls: list[tuple[str, str, str]]
-    state: str = ""
-
-
-class _Envelope(NamedTuple):
-    """What a response says of itself."""
-
-    stop: StopReason
-    finish: str
-    model: str
-    usage: Usage
-    defects: tuple[str, ...]
+    content: ReplyContent
+    is_refusal: bool = False
 
 
 def decode_reply(body: bytes, names: ToolNames, latency_s: float, origin: str) -> Reply:
@@ -141,7 +127,7 @@ def decode_reply(body: bytes, names: ToolNames, latency_s: float, origin: str) -
     details = decoded.incomplete_details
     stop, finish = _read_status(decoded.status, details.reason if details else None)
     model = reply_parts.short_model_name(decoded.model)
-    envelope = _Envelope(stop, finish, model, *_read_usage(decoded.usage))
+    envelope = ReplyEnvelope(stop, finish, model, *_read_usage(decoded.usage))
     is_long = len(body) > reply_parts.UNLIMITED_BYTES
     return _make_reply(output, envelope, names, latency_s, origin, is_long=is_long)
 
@@ -161,7 +147,7 @@ def _read_output(raw: bytes) -> _Output:
             return _join_items(_decode_items(raw), raw.decode())
         else:
             text = item.content[0].text
-    return _Output(text, "", "", calls)
+    return _Output(ReplyContent(text, "", calls))
 
 
 def _join_items(items: list[_Item], state: str) -> _Output:
@@ -182,7 +168,8 @@ def _join_items(items: list[_Item], state: str) -> _Output:
             case "reasoning":  # its own text, where the endpoint shows that, else the summary
                 thoughts += [part.text for part in item.content or item.summary or ()]
     reasoning = "\n\n".join(filter(None, thoughts))
-    return _Output("".join(texts), "".join(refusals), reasoning, calls, state)
+    text, refusal = "".join(texts), "".join(refusals)
+    return _Output(ReplyContent(text or refusal, reasoning, calls, state), bool(refusal))
 
 
 def _read_status(status: object, reason: object) -> tuple[StopReason, str]:
@@ -212,35 +199,19 @@ def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
 
 def _make_reply(
     output: _Output,
-    envelope: _Envelope,
+    envelope: ReplyEnvelope,
     names: ToolNames,
     latency_s: float,
     origin: str,
     *,
     is_long: bool,
 ) -> Reply:
-    text, reasoning, calls = output.text or output.refusal, output.reasoning, output.calls
-    stop: StopReason = "refused" if output.refusal else envelope.stop
-    defects = envelope.defects
-    if is_long:
-        text, reasoning, calls, cut = reply_parts.shorten_reply(text, reasoning, calls)
-        defects = cut + defects
-        stop = "length" if cut and stop == "stop" else stop
-    state = output.state
-    return Reply(
-        text=escape_surrogates(text),
-        calls=reply_parts.make_calls(calls, names),
-        stop=stop,
-        reasoning=escape_surrogates(reasoning),
-        usage=envelope.usage,
-        latency_s=latency_s,
-        model=envelope.model,
-        defects=defects,
-        provider_state=ProviderState(wire="responses", origin=origin, data=state)
-        if state
-        else None,
-        finish=envelope.finish,
-    )
+    if output.is_refusal:
+        envelope = envelope._replace(stop="refused")
+    content, state = output.content, None
+    if content.state:
+        state = ProviderState(wire="responses", origin=origin, data=content.state)
+    return build_reply(content, envelope, state, names, latency_s, is_long=is_long)
 
 
 # --- anything unusual -------------------------------------------------------------------
@@ -261,15 +232,15 @@ def _decode_loosely(body: bytes, names: ToolNames, latency_s: float, origin: str
         decoded.get("status"), details.get("reason") if isinstance(details, dict) else None
     )
     model = reply_parts.short_model_name(decoded.get("model"))
-    envelope = _Envelope(stop, finish, model, *_parse_usage(decoded.get("usage")))
+    envelope = ReplyEnvelope(stop, finish, model, *_parse_usage(decoded.get("usage")))
     try:
         parsed = [_parse_item(item) for item in items]
     except WrongShape:
-        output = _Output(reply_parts.dump_json(items), "", "", [])
+        output = _Output(ReplyContent(reply_parts.dump_json(items), "", []))
         envelope = envelope._replace(stop="malformed")
     else:
         is_lossy = any(item.type not in ("message", "function_call") for item in parsed)
-        output = _join_items(parsed, json.dumps(items) if is_lossy else "")
+        output = _join_items(parsed, reply_parts.dump_ascii(items) if is_lossy else "")
     return _make_reply(output, envelope, names, latency_s, origin, is_long=True)
 
 

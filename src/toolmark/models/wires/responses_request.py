@@ -19,8 +19,10 @@ from toolmark.core.records import (
     Tool,
 )
 from toolmark.models.wires import request_parts
+from toolmark.models.wires.history_repair import repair_messages
+from toolmark.models.wires.media_parts import PDF_NAME, PDF_TYPE, MediaTypes
 from toolmark.models.wires.request_parts import encode_json, media_base64, object_or_empty
-from toolmark.models.wires.responses_state import read_state
+from toolmark.models.wires.responses_state import drop_calls, read_repaired, read_state
 from toolmark.models.wires.tool_names import LegalNames, ToolNamer, ToolNames
 from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, RequestEncoder
 
@@ -35,6 +37,7 @@ _CIPHERTEXT_FIELD = "reasoning.encrypted_content"
 _UNREPLAYABLE_FIELDS = (
     "background", "conversation", "context_management", "previous_response_id", "prompt", "store",
 )  # fmt: skip
+RESPONSES_MEDIA = MediaTypes("responses", sounds=())
 _NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 
 
@@ -52,10 +55,14 @@ class ResponsesEncoder(RequestEncoder):
         """Encode the request, and return it with the tools as sent."""
         names = self.namer.name_tools(request.tools)
         adaptations: list[Adaptation] = []
-        messages = request_parts.repaired_messages(request.messages, adaptations, repair_arguments)
+        messages = request.messages
+        if repair_arguments:
+            messages = repair_messages(messages, adaptations, "responses", drop_calls)
         items = self._encode_items(messages, names, repair_arguments, adaptations)
         tail = self._encode_tail(request.sampling)
         body = b"".join((self._body_start, items, b"]", names.encoded, tail))
+        if request_parts.TOOL_CHOICE in self.profile.unsent_settings:
+            adaptations += request_parts.free_choice(request.sampling, (request_parts.TOOL_CHOICE,))
         changed = tuple(dict.fromkeys(adaptations)) if adaptations else ()
         return EncodedRequest(body, names, names.adaptations + changed if names.sent else changed)
 
@@ -66,8 +73,10 @@ class ResponsesEncoder(RequestEncoder):
         return self._last_settings[1]
 
     def _settings(self, sampling: Sampling) -> Json:
-        extra = _check_extra(sampling.extra)
         unsent = self.profile.unsent_settings
+        extra = _check_extra(sampling.extra)
+        if request_parts.TOOL_CHOICE in unsent:
+            extra = {name: extra[name] for name in extra if name != request_parts.TOOL_CHOICE}
         given = {
             name: value
             for name, value in request_parts.given_settings(sampling).items()
@@ -109,7 +118,7 @@ class ResponsesEncoder(RequestEncoder):
                 else self._splice_output(message, state, names, repair_arguments, adaptations)
             )
             if spliced is None:
-                pending += self._encode_message(message, names, repair_arguments)
+                pending += self._encode_message(message, names, repair_arguments, adaptations)
                 continue
             if pending:
                 pieces.append(encode_json(pending)[1:-1])
@@ -145,22 +154,30 @@ class ResponsesEncoder(RequestEncoder):
             adaptations.append(_dropped_state("the output of a reply whose calls were changed"))
             return None
         if repair_arguments and any(object_or_empty(each) != each for _, _, each in calls):
-            adaptations.append(_dropped_state("the output of a reply with unreadable arguments"))
-            return None
+            detail = "arguments that are no object are sent as an empty one"
+            adaptations.append(Adaptation(kind="state_patched", detail=detail))
+            items = read_repaired(state.data) or items
         if items.n_left_out:
             adaptations.append(_dropped_state("reasoning that came without its ciphertext"))
         return items.encoded
 
     def _encode_message(
-        self, message: Message, names: ToolNames, repair_arguments: bool
+        self,
+        message: Message,
+        names: ToolNames,
+        repair_arguments: bool,
+        adaptations: list[Adaptation],
     ) -> list[Json]:
         match message.role:
             case "tool":
+                parts = message.parts
+                if not (len(parts) == 1 and isinstance(parts[0], Text)):
+                    parts = RESPONSES_MEDIA.replace_unsent(parts, adaptations)
                 return [
                     {
                         "type": "function_call_output",
                         "call_id": restore_surrogates(message.call_id),
-                        "output": self._encode_content(message.parts),
+                        "output": self._encode_content(parts),
                     }
                 ]
             case "assistant":
@@ -201,11 +218,13 @@ class ResponsesEncoder(RequestEncoder):
         match part:
             case Text():
                 return {"type": "input_text", "text": restore_surrogates(part.text)}
-            case Image():
-                url = f"data:{part.mime};base64,{media_base64(part, self.settings.media)}"
+            case Image(mime=mime):
+                url = f"data:{mime};base64,{media_base64(part, self.settings.media)}"
+                if mime == PDF_TYPE:
+                    return {"type": "input_file", "filename": PDF_NAME, "file_data": url}
                 return {"type": "input_image", "image_url": url, "detail": "auto"}
             case _:
-                raise request_parts.refuse_part(part, "the responses wire")
+                raise RESPONSES_MEDIA.refuse_part(part)
 
 
 def _dropped_state(detail: str) -> Adaptation:

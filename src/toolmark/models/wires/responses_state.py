@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
-from toolmark.models.wires.request_parts import encode_json
+from toolmark.core.records import Call
+from toolmark.models.wires.request_parts import encode_json, object_or_empty
 
 _MAX_CACHED_CHARS = 2**15  # of a state that is read once
 _MAX_CACHED_STATES = 512
@@ -51,7 +53,35 @@ def read_state(data: str) -> StateItems | None:
     return _read_cached(data) if len(data) <= _MAX_CACHED_CHARS else _read_state(data)
 
 
-def _read_state(data: str) -> StateItems | None:
+def read_repaired(data: str) -> StateItems | None:
+    """Return the items with an empty object for all arguments that are none."""
+    return _read_state(data, repairs_arguments=True)
+
+
+def drop_calls(data: str, calls: tuple[Call, ...], chosen: Collection[int]) -> str | None:
+    """Return an output with only some of its calls, None for what is no output.
+
+    The endpoint wants no reasoning without what followed it.
+    """
+    found: list[Raw] = []
+    thoughts: list[Raw] = []
+    n_calls = 0
+    try:
+        for raw in _decode_raw_items(data):
+            kind = _decode_item(raw).type
+            if kind == "reasoning":
+                thoughts.append(raw)
+                continue
+            n_calls += kind == "function_call"
+            if kind != "function_call" or n_calls - 1 in chosen:
+                found += (*thoughts, raw)
+            thoughts = []
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return encode_json(found).decode()
+
+
+def _read_state(data: str, *, repairs_arguments: bool = False) -> StateItems | None:
     encoded: list[bytes] = []
     calls: list[tuple[str, str, str]] = []
     n_left_out = 0
@@ -61,6 +91,8 @@ def _read_state(data: str) -> StateItems | None:
             has_text = bytes(item.content) not in _NO_CONTENT
             if item.type == "function_call":
                 calls.append((item.call_id, item.name, item.arguments))
+                if repairs_arguments and object_or_empty(item.arguments) != item.arguments:
+                    raw = Raw(encode_json(_decode_members(raw) | {"arguments": "{}"}))
             elif item.type == "reasoning" and not item.encrypted_content and not has_text:
                 n_left_out += 1
                 continue

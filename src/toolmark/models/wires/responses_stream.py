@@ -61,6 +61,7 @@ class ResponsesAssembler(StreamAssembler):
                 return "token" if bytes(event.delta) not in (b"", b'""') else ""
             if kind in _ENDINGS:
                 self._last = bytes(event.response) if _is_given(event.response) else b""
+                self.size_bytes += len(self._last)
             elif kind == "error" or _is_given(event.error):
                 self._error = bytes(event.error) if _is_given(event.error) else data
             elif event.item:

@@ -13,6 +13,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Adaptation, Reply, Request
 from toolmark.models.endpoint_profile import EndpointProfile
 from toolmark.models.wire_names import WireName
+from toolmark.models.wires.media_parts import MediaTypes
 from toolmark.models.wires.tool_names import ToolNames
 
 StreamMark: TypeAlias = Literal["", "token", "call"]
@@ -35,13 +36,15 @@ class EncoderSettings(NamedTuple):
 class EncodedRequest(NamedTuple):
     """A request as sent: its body, the names that tools have in it, and what had to be changed.
 
-    `headers` replace those of all requests.
+    `headers` replace those of all requests. `own_max_tokens` is the limit of the reply that
+    toolmark set itself, 0 where the user did or there is none.
     """
 
     body: bytes
     names: ToolNames
     adaptations: tuple[Adaptation, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
+    own_max_tokens: int = 0
 
 
 class RequestEncoder:
@@ -55,8 +58,8 @@ class RequestEncoder:
         """Return the body of a request.
 
         `repair_arguments` is for servers that refuse an earlier message of the model: arguments
-        that are not a JSON object are sent as an empty one. Raises UsageError or DataError for what
-        the wire cannot carry.
+        that are not a JSON object are sent as an empty one. Raises UsageError for settings that no
+        request can have, Rejected for what the wire cannot carry, DataError for a lost file.
         """
         raise NotImplementedError
 
@@ -83,6 +86,14 @@ class StreamAssembler:
         """Whether the stream said that it is complete; what follows is not read."""
         raise NotImplementedError
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether the reply is said to be complete, though the stream may go on.
+
+        What may follow, such as counts of tokens, is not needed: without it the reply is one.
+        """
+        return self.has_ended
+
     def whole_body(self) -> bytes:
         """Return the body of the joined events. Raises TornReply where the end is missing."""
         raise NotImplementedError
@@ -92,14 +103,22 @@ class Wire:
     """A provider protocol, without state.
 
     `optional_settings` are asked of every model without the user's word, and left out where a model
-    refuses them: names in `EndpointProfile.unsent_settings`.
+    refuses them: names in `EndpointProfile.unsent_settings`. `tool_choice_fields` are the fields of
+    an extra body that say which tool must be called: a model that refuses that decides itself.
+    `media_types` are the pictures and sounds that it carries.
     """
 
     name: ClassVar[WireName]
     optional_settings: ClassVar[frozenset[str]] = frozenset()
-    takes_sound: ClassVar[bool] = True
+    tool_choice_fields: ClassVar[tuple[str, ...]] = ("tool_choice",)
+    media_types: ClassVar[MediaTypes]
     key_header: ClassVar[str] = "Authorization"
     models_path: ClassVar[str] = "models"
+
+    @property
+    def takes_sound(self) -> bool:
+        """Whether requests may contain sound."""
+        return self.media_types.sounds != ()
 
     def headers(self, key: str, profile: EndpointProfile) -> dict[str, str]:
         """Return the headers of every request; `key` may be ""."""

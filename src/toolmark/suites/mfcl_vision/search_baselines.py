@@ -39,6 +39,7 @@ class BlindSearchAgent(Model):
     """Searches for the words of the question and ignores the picture."""
 
     name = "baseline/blind"
+    calls_natively = True
     accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:
@@ -53,6 +54,7 @@ class TextSearchAgent(Model):
     """
 
     name = "baseline/ocr-search"
+    calls_natively = True
     accepts_audio = False
 
     def __init__(self, media: MediaStore) -> None:
