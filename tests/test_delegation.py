@@ -38,8 +38,10 @@ from toolmark.environments.recorded_environment import Episode, RecordedEnvironm
 from toolmark.environments.recording_factory import RecordingFactory
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
+from toolmark.models.cost_limit import CostLimit, LimitedModel
 from toolmark.models.rate_limits import RateLimitedModel, RateLimiter
 from toolmark.models.request_policies import CachedModel, PacedModel, RetryingModel
+from toolmark.models.token_prices import ModelPrice
 from toolmark.models.user_model import UserModel
 from toolmark.runs.episode_time_limit import EpisodeModel, TimeLimit
 from toolmark.suites.bfcl.category_environments import CategoryEnvironments
@@ -173,6 +175,7 @@ def test_the_marks_cover_every_ability_and_differ_from_its_default(tmp_path: Pat
 
 MODEL_WRAPPERS: dict[type[DelegatingModel], Callable[[Model, Path], DelegatingModel]] = {
     CachedModel: lambda model, folder: CachedModel(model, folder, "id"),
+    LimitedModel: lambda model, folder: LimitedModel(model, CostLimit(1, {}), ModelPrice()),
     FormattedControl: lambda model, folder: FormattedControl(model, PromptFormat()),
     NativeViewModel: lambda model, folder: NativeViewModel(model, NativeView(NATIVE_FORMAT)),
     PacedModel: lambda model, folder: PacedModel(model, 1),

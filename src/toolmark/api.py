@@ -20,7 +20,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.core.records import Check, Sampling, Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
-from toolmark.models import model_resolver
+from toolmark.models import cost_limit, model_resolver
 from toolmark.runs import (
     code_hashes,
     endpoint_limits,
@@ -28,6 +28,7 @@ from toolmark.runs import (
     run_finalization,
     run_folders,
     run_preparation,
+    run_prices,
     run_request,
     run_settings,
     runner,
@@ -126,6 +127,7 @@ async def arun(
         mcp_sandbox.use_setting(sandbox),
         mcp_sandbox.hide_paths(*hidden_paths),
         model_resolver.forbid_asking(chosen.connection.replay_only),
+        cost_limit.open_limit_scope(),
         run_folders.discard_empty_parent(Path(chosen.storage.log_dir)),
     ):
         adopted = exported_sets.adopt_exported_set(_check_suite(suite), chosen.selection.tasks)
@@ -173,6 +175,11 @@ async def _run(
     has_missing_episodes = (
         choice.run is None or len(choice.run.completed_episodes()) < choice.run.info.n_episodes
     )
+    asks = has_missing_episodes or bool(judges)
+    money = run_prices.plan_money(
+        suite, model, user_model, judges, plan, settings, choice.run, asks
+    )
+    cost_limit.set_limit(money.limit)
     speaker = None
     if has_missing_episodes:
         run_preparation.check_runnable(suite, plan)
@@ -198,6 +205,7 @@ async def _run(
                 run_creation.remake_broken_tasks(
                     writer, suite, plan, partial(run_preparation.finish_tasks, suite, watch=watch)
                 )
+            writer.update_info(prices=money.prices)
             if player is not None:
                 supervision = await _settle_sound(
                     writer, player, suite, settings.connection, sound, supervision
@@ -206,7 +214,10 @@ async def _run(
             async with judge_models.open_run_judges(
                 path, suite.scorer.judging, judges, settings.connection, watch
             ) as judge:
-                await _execute_run(writer, suite, player, speaker, n, supervision, judge)
+                try:
+                    await _execute_run(writer, suite, player, speaker, n, supervision, judge)
+                finally:
+                    writer.update_info(unanswered_usd=money.unanswered_usd)
     finally:
         for made in filter(None, (player, speaker)):
             await made.close()

@@ -184,3 +184,20 @@ def test_a_terminal_gets_plain_spaces_from_whatever_prints() -> None:
             console.print(line, markup=False, highlight=False)
             consoles.print_error(console, ValueError(line))
         assert caught.get() == "1 234 of 50.0 %\ntoolmark: 1 234 of 50.0 %\n"
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"),
+    [
+        (0, "$0"),
+        (12.345, "$12.35"),
+        (1234.5, "$1\u202f234.50"),
+        (0.9999, "$1.00"),
+        (0.5, "$0.500"),
+        (0.01234, "$0.0123"),
+        (0.00000012, "$0.000000120"),
+        (-0.25, "−$0.250"),
+    ],
+)
+def test_money(usd: float, text: str) -> None:
+    assert number_format.format_usd(usd) == text

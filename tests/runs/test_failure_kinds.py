@@ -15,6 +15,7 @@ import pytest
 import typer
 from msgspec.structs import replace
 from tests.runs import mini
+from tests.servers import fake
 
 import toolmark as tm
 from toolmark.cli import console_output, exit_codes, failure_advice
@@ -52,7 +53,6 @@ from toolmark.runs import judge_panels, run_scoring
 from toolmark.runs.run_store import Run
 
 SOURCE = Path(tm.__file__).parent
-UNREACHED: set[Kind] = {"budget"}  # no command sets one yet
 
 
 # --- every kind -------------------------------------------------------------------------------
@@ -158,6 +158,14 @@ def stopped(tmp_path: Path) -> Run:
     return tm.run(mini.load(n=30), model, log_dir=tmp_path, max_connections=1, max_retries=0)
 
 
+def over_budget(tmp_path: Path) -> Run:
+    with fake.in_thread(fake.answer(200, fake.says("1"))) as server:
+        return tm.run(
+            mini.load(n=3), f"{server.url}#m", log_dir=tmp_path, price="1,1", max_tokens=9,
+            max_cost=1e-6,
+        )  # fmt: skip
+
+
 def not_reached(tmp_path: Path) -> Run:
     async def main() -> Run:
         stop = asyncio.Event()
@@ -206,6 +214,7 @@ REACHED: dict[Kind, tuple[str, int, Callable[[Path], Run]]] = {
     "judge": ("judge", 0, unjudged),
     "agent": ("model", 0, own_code),
     "scorer": ("scorer", 0, lambda tmp_path: ask(lambda i, r: "break the scorer", tmp_path)),
+    "budget": ("model", 0, over_budget),
     "stopped": ("run", 0, stopped),
     "not_reached": ("run", 0, not_reached),
     "bug": ("agent", 0, bug),
@@ -232,8 +241,8 @@ def test_every_kind_is_reached_at_its_stage_and_counted(kind: Kind, tmp_path: Pa
         assert sum(summary["failures"].values()) == summary["n_not_run"]
 
 
-def test_the_list_of_kinds_is_closed_and_only_the_budget_is_not_reached() -> None:
-    assert {*REACHED, *UNREACHED} == set(get_args(Kind)) == failure_advice.advice_table().keys()
+def test_the_list_of_kinds_is_closed() -> None:
+    assert {*REACHED} == set(get_args(Kind)) == failure_advice.advice_table().keys()
 
 
 def test_a_ruling_that_cannot_be_read_is_the_users(tmp_path: Path) -> None:

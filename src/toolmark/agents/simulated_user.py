@@ -19,7 +19,7 @@ from toolmark.agents.user_wording import (
 )
 from toolmark.core.called_code import CodeHolder
 from toolmark.core.environment import SimulatedUser
-from toolmark.core.errors import EndpointError, SimulatedUserError, UsageError
+from toolmark.core.errors import CostLimitReached, EndpointError, SimulatedUserError, UsageError
 from toolmark.core.field_templates import FieldTemplate, parse_template, scalar_texts
 from toolmark.core.model import Model
 from toolmark.core.records import (
@@ -160,6 +160,7 @@ class UserWithGoal(SimulatedUser):
             usage=ruling.usage,
             ending=ruling.ending,
             faults=ruling.faults,
+            from_cache=ruling.from_cache,
         )
 
     async def answer(
@@ -188,6 +189,8 @@ class UserWithGoal(SimulatedUser):
         )
         try:
             reply = await self._model(request)
+        except CostLimitReached:
+            raise
         except EndpointError as error:
             failed = SimulatedUserError(f"user model {self._name}: {error}")
             failed.status, failed.subject = error.status, error.subject
@@ -207,6 +210,7 @@ class UserWithGoal(SimulatedUser):
             usage=reply.usage,
             ending=ending if ending or said else "empty",
             faults=tuple(name for name, is_found in faults.items() if is_found),
+            from_cache=reply.from_cache,
         )
 
 

@@ -35,6 +35,7 @@ from toolmark.core.records import (
     Turn,
     Usage,
 )
+from toolmark.core.token_counts import sum_costs
 
 T = TypeVar("T")
 ENDING_BY_STOP: dict[StopReason, Ending] = {
@@ -403,6 +404,7 @@ def merge_sampling(base: Sampling, override: Sampling) -> Sampling:
 def total_usage(steps: list[Step]) -> Usage:
     """Return the sum of the tokens of all replies."""
     n_input = n_output = n_reasoning = n_cached = n_written = 0
+    names_cost = False
     for step in steps:
         used = step.reply.usage
         n_input += used.input
@@ -410,10 +412,12 @@ def total_usage(steps: list[Step]) -> Usage:
         n_reasoning += used.reasoning
         n_cached += used.cached
         n_written += used.cache_written
+        names_cost = names_cost or used.cost is not None
     return Usage(
         input=n_input,
         output=n_output,
         reasoning=n_reasoning,
         cached=n_cached,
         cache_written=n_written,
+        cost=sum_costs([step.reply.usage for step in steps]) if names_cost else None,
     )

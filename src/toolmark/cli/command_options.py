@@ -207,6 +207,33 @@ Stream: TypeAlias = Annotated[
     bool,
     option("--stream", help="Let the endpoint stream its replies; times to the first token."),
 ]
+Prices: TypeAlias = Annotated[
+    list[str] | None,
+    option(
+        "--price",
+        metavar="INPUT,OUTPUT",
+        help="Own price in US$ per million tokens: [user=|judge=]INPUT,OUTPUT[,CACHED"
+        "[,CACHE_WRITTEN]]. Default: the list price at a provider's address.",
+    ),
+]
+MaxCost: TypeAlias = Annotated[
+    float | None,
+    option(
+        "--max-cost",
+        metavar="USD",
+        help="Send a request only if its worst case stays within this sum of the whole run.",
+        min=0.0,
+    ),
+]
+PromptCache: TypeAlias = Annotated[
+    bool | None,
+    option(
+        "--prompt-cache/--no-prompt-cache",
+        help="Mark what the endpoint may store between requests (wire anthropic). Default: at "
+        "Anthropic's own address.",
+        show_default=False,
+    ),
+]
 Canary: TypeAlias = Annotated[
     bool,
     option(

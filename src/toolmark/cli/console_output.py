@@ -16,7 +16,7 @@ from toolmark.cli import consoles, failure_advice
 from toolmark.core import number_format
 from toolmark.core.failure import Failure, group_failures
 from toolmark.core.records import Attempt, Check, Estimate, Score
-from toolmark.reports import reply_text, run_names, usage_text
+from toolmark.reports import cost_text, reply_text, run_names, usage_text
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.reply_facts import facts_from_summary
 from toolmark.runs.run_store import Run
@@ -131,6 +131,14 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
         )
     if cost_note := usage_text.summary_usage_line(found):
         console.print(f"  {cost_note}", style="dim", highlight=False, soft_wrap=True)
+    if money_note := cost_text.summary_cost_line(found):
+        console.print(
+            f"  {visible_text(money_note)}",
+            style="dim",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
     _print_reply_facts(console, found)
     console.print(
         f"  [dim]{escape(visible_text(found['run_dir']))}[/]", highlight=False, soft_wrap=True

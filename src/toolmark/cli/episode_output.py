@@ -30,8 +30,10 @@ from toolmark.core.records import (
     Verdict,
 )
 from toolmark.core.task_data import read_task_data
+from toolmark.models.token_prices import ModelPrice
 from toolmark.reports import reply_text, run_names, table_format
 from toolmark.reports.table_format import visible_text
+from toolmark.scoring.episode import Episode
 
 MORE_HINT = "; --all tells them all"
 
@@ -45,6 +47,7 @@ def print_episode(
     failure_names: Mapping[str, str] = {},
     *,
     full_text: bool = False,
+    price: ModelPrice | None = None,
 ) -> None:
     """Print one episode step by step, then what it was worth and why, evidence only once.
 
@@ -56,6 +59,11 @@ def print_episode(
     for number_, step in enumerate(trajectory.steps, 1):
         _print_step(console, number_, step, recordings, shorten)
     console.print(f"[bold]ending[/] {trajectory.ending}")
+    if (usd := Episode(task, trajectory, price).cost) is not None:
+        cached = sum(step.reply.from_cache for step in trajectory.steps)
+        note = f" if new ({cached} of {len(trajectory.steps)} replies from the cache)"
+        shown = number_format.format_usd(usd) + (note if cached else "")
+        console.print(f"[bold]cost[/] {shown}", highlight=False)
     for complaint in filter(None, (step.reply.complaint for step in trajectory.steps)):
         line = f"  the endpoint said: {shorten(complaint)}"
         console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -59,6 +59,9 @@ def run(
     audio_format: options.AudioFormat = options.AudioEncoding.wav,
     wire: options.WireChoice = None,
     stream: options.Stream = False,
+    price: options.Prices = None,
+    max_cost: options.MaxCost = None,
+    prompt_cache: options.PromptCache = None,
     canary: options.Canary = True,
     log_dir: options.LogDir = DEFAULT_LOG_DIR,
     cache: options.CacheDir = None,
@@ -126,7 +129,8 @@ def run(
         "temperature": temperature, "top_p": top_p, "max_tokens": max_tokens,
         "reasoning_effort": reasoning_effort.value if reasoning_effort else None,
         "extra_body": options.parse_extra_body(extra_body), "audio_format": audio_format.value,
-        "wire": wire, "stream": stream, "canary": canary,
+        "wire": wire, "stream": stream, "canary": canary, "price": price,
+        "max_cost": max_cost, "prompt_cache": prompt_cache,
     }  # fmt: skip
     if fresh and continue_:
         raise UsageError("--fresh begins a new run, --continue goes on with one: leave out one")

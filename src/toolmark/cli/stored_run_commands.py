@@ -319,6 +319,7 @@ def _print_episodes(run: Run, found: Sequence[FoundEpisode], *, full_text: bool)
                 episode_views,
                 failure_labels,
                 full_text=full_text,
+                price=run.info.prices.get("model"),
             )
         elif each.attempt is not None:
             why = each.attempt.failure.full_text

@@ -115,6 +115,12 @@ class NotRecorded(EndpointError):
     kind: Kind = "not_recorded"
 
 
+class CostLimitReached(EndpointError):
+    """The request could cost more than is left of the run's limit, so it was not sent."""
+
+    kind: Kind = "budget"
+
+
 class SimulatedUserError(EndpointError):
     """The simulated user answered, but its answer cannot be used."""
 

@@ -99,6 +99,15 @@ def format_duration(seconds: float) -> str:
     return f"{large} {small}".strip()
 
 
+def format_usd(usd: float) -> str:
+    """Return $12.35, $0.0123 or $0: two decimals from a dollar on, below it three digits."""
+    if usd == 0 or not math.isfinite(usd):
+        return f"${format_fixed(usd, 0)}"
+    size = abs(usd)
+    n_decimals = 2 if size >= 0.9995 else min(12, 2 - math.floor(math.log10(size)))
+    return f"{'−' if usd < 0 else ''}${format_fixed(size, n_decimals)}"
+
+
 def format_p_value(p: float) -> str:
     """Return a p-value with two significant digits, or "< 0.0001".
 

@@ -189,7 +189,8 @@ class Usage(Record, frozen=True, kw_only=True):
     """Tokens, as the endpoint counts them.
 
     `input` includes `cached`, which were read from the provider's cache, and `cache_written`, which
-    were stored there. `output` includes `reasoning`.
+    were stored there. `output` includes `reasoning`. `cost` is what the endpoint itself says the
+    reply costs, in US$; None where it does not say.
     """
 
     input: int = 0
@@ -197,6 +198,7 @@ class Usage(Record, frozen=True, kw_only=True):
     reasoning: int = 0
     cached: int = 0
     cache_written: int = 0
+    cost: float | None = None
 
 
 AdaptationKind: TypeAlias = Literal[
@@ -280,7 +282,8 @@ class Ruling(Record, frozen=True, kw_only=True):
     asked for, by their names in the user's list. `judge` says who decided; `usage` counts its
     tokens if that was a model. A user with a goal also says by `ending` why it ended: the goal is
     done or not possible, it may say no more, it said nothing, or the reply had no text for it.
-    `faults` are those that show in its own reply alone: `tool_call`, `cut`.
+    `faults` are those that show in its own reply alone: `tool_call`, `cut`. `from_cache` is true if
+    the model's reply came from the cache.
     """
 
     allowed: bool
@@ -291,6 +294,7 @@ class Ruling(Record, frozen=True, kw_only=True):
     usage: Usage = Usage()
     ending: UserEnding = ""
     faults: tuple[str, ...] = ()
+    from_cache: bool = False
 
 
 class Step(Record, frozen=True, kw_only=True):
@@ -351,7 +355,8 @@ class Judgement(Record, frozen=True, kw_only=True):
 
     `text` is the judge's last reply. `form` identifies how it was asked: judgements of different
     forms are not counted together. `usage` is the sum over all its replies. `served_model` is what
-    the endpoint says that answered, such as a version.
+    the endpoint says that answered, such as a version. `from_cache` is true if all its replies came
+    from the cache.
     """
 
     task: str
@@ -364,6 +369,7 @@ class Judgement(Record, frozen=True, kw_only=True):
     form: str = ""
     usage: Usage = Usage()
     served_model: str = ""
+    from_cache: bool = False
 
 
 # --- what it was worth ------------------------------------------------------------------

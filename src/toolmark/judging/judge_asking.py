@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from toolmark.core.failure import Failure
 from toolmark.core.model import Model
 from toolmark.core.records import Judgement, Reply, Request, Trajectory, Usage
+from toolmark.core.token_counts import sum_usage
 
 MAX_ATTEMPTS = 5
 T = TypeVar("T")
@@ -63,10 +64,10 @@ def make_judgement(answer: JudgeAnswer[float], kind: str, trajectory: Trajectory
         failure=failure if answer.value is None else None,
         usage=total_usage(answer.replies),
         served_model=answer.replies[-1].model,
+        from_cache=all(reply.from_cache for reply in answer.replies),
     )
 
 
 def total_usage(replies: Sequence[Reply]) -> Usage:
     """Return the tokens of all replies."""
-    fields = Usage.__struct_fields__
-    return Usage(**{name: sum(getattr(r.usage, name) for r in replies) for name in fields})
+    return sum_usage(reply.usage for reply in replies)

@@ -10,7 +10,7 @@ import copy
 import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 import msgspec
@@ -32,6 +32,8 @@ from toolmark.models.wires.reply_parts import ErrorInBody
 from toolmark.models.wires.request_parts import given_settings, is_json
 from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, Wire
 
+Post: TypeAlias = Callable[[EncodedRequest], Coroutine[Any, Any, HttpResponse]]
+"""Sends one encoded request; an adapted or continued request is another one."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _MAX_QUOTED_CHARS = 120
 _MAX_INSPECTED_BYTES = 4096  # of an incomplete body that are checked
@@ -152,6 +154,10 @@ class EndpointModel(Model):
         other.profile = new_profile
         other._adapter = self._adapter.with_profile(new_profile)
         return other
+
+    def wrap_posts(self, wrap: Callable[[Post], Post]) -> None:
+        """Let `wrap` see each request that is sent, and decide when; for this model alone."""
+        self._post = wrap(self._post)  # type: ignore[method-assign, assignment]
 
     async def list_models(self) -> tuple[str, ...] | None:
         """Return the names that the server offers; None if it does not list them.

@@ -17,6 +17,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.models import (
     audio_encoding,
+    cost_limit,
     endpoint_address,
     installed_wires,
     provider_table,
@@ -70,6 +71,7 @@ def resolve_model(
     wire: WireName | None = None,
     stream: bool = False,
     needs_sound: bool = False,
+    prompt_cache: bool | None = None,
 ) -> Model:
     """Return the model that `spec` names, or that it is, ready to be asked.
 
@@ -77,7 +79,8 @@ def resolve_model(
     given, the cache. A user's `module:attribute`, a model of another package's wire and a model
     object get the same. A user's class or factory that takes `media` gets the store. An endpoint
     gets sound in the form `audio`, is asked on `wire`, else on the provider's own, and streams its
-    replies with `stream`.
+    replies with `stream`. `prompt_cache`: mark what an endpoint may store between requests; None
+    where it is known to.
     With `replay_only` every reply comes from the cache: the model is never asked, and an endpoint
     needs no key. This function does not know baselines and controls:
     `suites.model_registry.make_model` does. Raises UsageError.
@@ -106,6 +109,7 @@ def resolve_model(
             wire=wire,
             stream=stream,
             needs_sound=needs_sound,
+            prompt_cache=prompt_cache,
         )
         identity = user_model.ModelIdentity(wire_model.identity)
     model = user_model.adapt_object(found)
@@ -132,10 +136,10 @@ def _add_pacing(
     tokens_per_minute: float | None,
 ) -> PacedModel:
     """Return the model with its limits; without limits per minute it has no wrapper for them."""
-    inner = model
+    inner = cost_limit.apply_limit(model)
     if requests_per_minute is not None or tokens_per_minute is not None:
         limiter = RateLimiter(requests_per_minute, tokens_per_minute, read_clock=time.monotonic)
-        inner = RateLimitedModel(model, limiter)
+        inner = RateLimitedModel(inner, limiter)
         if isinstance(model, EndpointModel):
             model.before_repeat = limiter.take_turn
     paced = PacedModel(inner, max_connections)
@@ -179,6 +183,7 @@ def make_endpoint_model(
     wire: WireName | None = None,
     stream: bool = False,
     needs_sound: bool = False,
+    prompt_cache: bool | None = None,
 ) -> EndpointModel:
     """Return the wire to `PROVIDER/NAME` or `http(s)://HOST:PORT/v1#NAME`, without policies.
 
@@ -196,6 +201,9 @@ def make_endpoint_model(
     has_credentials = key or any(header.lower() in KEY_HEADERS for header, _ in headers)
     if location.needs_key and not has_credentials and not replay_only:
         raise UsageError(f"no key for {spec}: set {location.key_name}")
+    profile = provider_table.profile_for_url(location.url, location.name, location.wire)
+    if prompt_cache is not None:
+        profile = replace(profile, caches_prompts=prompt_cache)
     return EndpointModel(
         location.url,
         location.name,
@@ -209,10 +217,7 @@ def make_endpoint_model(
         name=secrets.mask_model_spec(
             spec if endpoint_address.is_provider_spec(spec) else location.name
         ),
-        wire_profile=replace(
-            provider_table.profile_for_url(location.url, location.name, location.wire),
-            audio_form=audio,
-        ),
+        wire_profile=replace(profile, audio_form=audio),
     )
 
 

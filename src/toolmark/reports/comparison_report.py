@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from toolmark.core import number_format
 from toolmark.core.records import Estimate, Record, Table
-from toolmark.reports import reply_tables, run_differences, table_format, usage_text
+from toolmark.reports import (
+    cost_text,
+    reply_tables,
+    run_differences,
+    table_format,
+    usage_text,
+)
 from toolmark.runs.run_usage import RunUsage
 from toolmark.statistics.paired_comparison import PairedComparison
 from toolmark.statistics.table_cells import p_value_cell
@@ -164,6 +170,7 @@ def summary_table(comparison: Comparison) -> Table:
     ]
     if tokens := usage_text.tokens_per_episode(comparison.usage_a, comparison.usage_b):
         rows.append(("tokens per episode", tokens, "in and out, all of each run"))
+    rows += cost_text.compared_costs(comparison.usage_a, comparison.usage_b)
     title = f"Comparison, {comparison.rule} rule"
     title += f": {comparison.compared_rows}" if comparison.compared_rows else ""
     note = UNADJUSTED_NOTE if comparison.p_adjusted is not None else ""

@@ -16,6 +16,7 @@ from toolmark.core.records import Chart, Estimate, Table
 from toolmark.core.svg import Markup
 from toolmark.reports import (
     charts,
+    cost_text,
     failure_causes,
     reply_tables,
     run_names,
@@ -344,6 +345,12 @@ def _setting_rows(run: Run, used: RunUsage) -> Iterator[tuple[str, str]]:
     yield "selection", _selection_text(run)
     yield "created", info.created
     yield "took", usage_text.usage_line(used)
+    yield (
+        "cost",
+        table_format.visible_text(
+            cost_text.cost_line(used).removeprefix("cost ").removeprefix("of ")
+        ),
+    )
     yield "command", table_format.visible_text(info.command)
     yield "folder", table_format.visible_text(str(run.path))
 

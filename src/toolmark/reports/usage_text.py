@@ -47,7 +47,11 @@ def tokens_per_episode(a: RunUsage, b: RunUsage) -> str:
 def _tokens_text(usage: Usage) -> str:
     if usage == Usage():
         return "no token counts"
-    cached_note = f" ({number_format.format_count(usage.cached)} cached)" if usage.cached else ""
+    cache_counts = {"cached": usage.cached, "put in the cache": usage.cache_written}
+    cache_notes = [
+        f"{number_format.format_count(n)} {what}" for what, n in cache_counts.items() if n
+    ]
+    cached_note = f" ({', '.join(cache_notes)})" if cache_notes else ""
     reasoning_note = (
         f" ({number_format.format_count(usage.reasoning)} reasoning)" if usage.reasoning else ""
     )

@@ -19,7 +19,8 @@ class CircuitBreaker:
     """Decides whether a model may still be asked. Failures in a row, or refusals, trip it for good.
 
     It decides by kind, status and subject of the failures, never by their text. `trip_reason` says
-    why it tripped, "" while requests are allowed. `rejection` is the refusal that tripped it.
+    why it tripped, "" while requests are allowed. `rejection` is the refusal that tripped it;
+    `is_cost_limit` says that the run may not cost more.
     `has_succeeded` says whether the model has answered before. `n_concurrent` requests are in
     flight together: refusals arrive sooner than answers, so fewer refusals than that do not prove
     that nothing will succeed.
@@ -29,6 +30,7 @@ class CircuitBreaker:
         self.trip_reason = ""
         self.n_concurrent = n_concurrent
         self.rejection: Failure | None = None
+        self.is_cost_limit = False
         self._n_consecutive_failures = 0
         self._refusals: Counter[Failure] = Counter()
         self._has_succeeded = has_succeeded
@@ -42,6 +44,10 @@ class CircuitBreaker:
         """Count a failure: no answer, or one that cannot be used."""
         self._n_consecutive_failures += 1
         if self.trip_reason:
+            return
+        if failure.kind == "budget":
+            self.trip_reason = failure.first_line
+            self.is_cost_limit = True
             return
         if failure.kind in REJECTED_KINDS:
             self._refusals[failure.cause] += 1

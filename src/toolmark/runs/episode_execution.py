@@ -149,4 +149,4 @@ def counts_for_breaker(failure: Failure) -> bool:
     """
     if failure.kind == "time_limit":
         return failure.stage == "model"
-    return failure.kind in ENDPOINT_KINDS or failure.kind == "user"
+    return failure.kind in ENDPOINT_KINDS or failure.kind in ("user", "budget")

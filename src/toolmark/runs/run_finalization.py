@@ -164,6 +164,7 @@ def _score_all(run: Run, scorer: Scorer) -> Iterator[Score]:
     """Yield a score of every stored episode; those that were not run come last."""
     prepared_scorer = replace(scorer, score=scorer.prepare(run)) if scorer.prepare else scorer
     never_fits = run_scoring.first_request_never_fits(run)
+    price = run.info.prices.get("model")
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
         if task.kind == "scored":
@@ -172,7 +173,7 @@ def _score_all(run: Run, scorer: Scorer) -> Iterator[Score]:
                 if never_fits and run_scoring.is_first_request_too_long(trajectory)
                 else None
             )
-            yield run_scoring.score_episode(prepared_scorer, task, trajectory, failure)
+            yield run_scoring.score_episode(prepared_scorer, task, trajectory, failure, price)
     yield from _score_absent(run, scorer, run.completed_episodes())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,7 +17,14 @@ from toolmark.core.failure import NEVER_FITS, Failure
 from toolmark.core.records import Cause, Score, Task, Trajectory, Verdict
 from toolmark.environments.mcp import sandbox
 from toolmark.formats.native_format import NativeFormat
-from toolmark.runs import presentation_writer, reply_cautions, reply_facts, run_usage
+from toolmark.models.token_prices import ModelPrice
+from toolmark.runs import (
+    cost_estimates,
+    presentation_writer,
+    reply_cautions,
+    reply_facts,
+    run_usage,
+)
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_store import Run
 from toolmark.runs.sound_record import sound_caution
@@ -36,17 +44,22 @@ KNOWN_OUTCOMES = ("correct", "incorrect")
 
 
 def score_episode(
-    scorer: Scorer, task: Task, trajectory: Trajectory, failure: Failure | None = None
+    scorer: Scorer,
+    task: Task,
+    trajectory: Trajectory,
+    failure: Failure | None = None,
+    price: ModelPrice | None = None,
 ) -> Score:
     """Score one episode by every grading rule. An error of the scorer itself is a `failure`.
 
     A grading rule other than the headline may be left out: the episode then does not count in it.
-    Where a failure is given the episode counts as not run, and the scorer is not called.
+    Where a failure is given the episode counts as not run, and the scorer is not called. `price` is
+    that of the model under test.
     """
     verdicts: dict[str, Verdict] = {}
     if failure is None:
         try:
-            found = scorer.score(Episode(task, trajectory))
+            found = scorer.score(Episode(task, trajectory, price))
             _check_rule_names(found, scorer.rules)
             verdicts = {name: check_verdict(found[name]) for name in scorer.rules if name in found}
             verdicts = label_foreign_calls(task, trajectory, verdicts)
@@ -159,7 +172,7 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
     # with any other tool format, calls are text
     if plan.tool_format != NativeFormat.name:
         foreign.clear()
-    used = run_usage.measure_run_usage(run)
+    used = run_usage.measure_run_usage(run, partial(cost_estimates.estimate_costs, table))
     notes = (
         sound_caution(run.info.sound),
         _run_caution(run, scorer, table, causes),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar
 
@@ -15,7 +16,7 @@ import msgspec
 from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Record, Sampling
-from toolmark.models import audio_encoding, wire_names
+from toolmark.models import audio_encoding, own_prices, wire_names
 from toolmark.models.audio_encoding import AudioFormat
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
@@ -26,6 +27,7 @@ from toolmark.models.wire_names import WireName
 from toolmark.models.wires.request_parts import check_sampling
 
 DEFAULT_LOG_DIR = "runs"
+MAX_COST_USD = 1e9
 MAX_TIME_LIMIT_S = 1e8  # beyond this no time limit can be set
 _T = TypeVar("_T")
 
@@ -62,6 +64,11 @@ class Connection(Record, frozen=True, kw_only=True):
     - `audio_format`: the form in which an endpoint gets sound: wav, or mp3, which is smaller.
     - `wire`: the protocol on which an endpoint is asked; None for the provider's own.
     - `stream`: let an endpoint send its replies in pieces, to measure when they begin.
+    - `price`: own prices as texts, `[model=|user=|judge=]INPUT,OUTPUT[,CACHED[,CACHE_WRITTEN]]` in
+      US$ per million tokens. As a keyword also numbers, or a mapping by role.
+    - `max_cost`: the most that all requests of the run may cost, in US$.
+    - `prompt_cache`: mark what an endpoint of the Anthropic wire may store between requests; None
+      for Anthropic's own alone.
     - `canary`: ask an endpoint once, before a run with sound, what a spoken clip says.
     """
 
@@ -77,6 +84,9 @@ class Connection(Record, frozen=True, kw_only=True):
     audio_format: AudioFormat = "wav"
     wire: WireName | None = None
     stream: bool = False
+    price: tuple[str, ...] = ()
+    max_cost: Annotated[float, msgspec.Meta(gt=0, le=MAX_COST_USD)] | None = None
+    prompt_cache: bool | None = None
     canary: bool = True
 
 
@@ -106,6 +116,7 @@ def model_settings(connection: Connection) -> dict[str, Any]:
         "timeout_s": connection.timeout_s,
         "max_connections": connection.max_connections,
         "max_retries": connection.max_retries,
+        "prompt_cache": connection.prompt_cache,
         "requests_per_minute": connection.requests_per_minute,
         "tokens_per_minute": connection.tokens_per_minute,
     }
@@ -136,6 +147,9 @@ class FlatSettings(TypedDict, total=False):
     audio_format: AudioFormat
     wire: WireName | None
     stream: bool
+    price: str | Sequence[str] | Sequence[float] | Mapping[str, str | Sequence[float]] | None
+    max_cost: float | None
+    prompt_cache: bool | None
     canary: bool
     log_dir: str | Path
     resume: bool
@@ -179,6 +193,7 @@ def collect_settings(
     if found.storage.continue_ and not found.storage.resume:
         raise UsageError("--fresh begins a new run and --continue goes on with one: leave out one")
     check_sampling(found.sampling)
+    own_prices.parse_prices(found.connection.price, date.today())
     return found
 
 
@@ -214,6 +229,8 @@ def _plain_values(keywords: Mapping[str, Any]) -> dict[str, Any]:
         audio_encoding.check_audio_format(flat["audio_format"])
     if flat.get("wire") is not None:
         wire_names.check_wire_name(flat["wire"])
+    if "price" in flat:
+        flat["price"] = own_prices.price_texts(flat["price"])
     if "headers" in flat:
         flat["headers"] = _header_pairs(flat["headers"])
     if "extra_body" in flat:

@@ -34,6 +34,7 @@ from toolmark.core.records import (
     Trajectory,
     Verdict,
 )
+from toolmark.models.token_prices import ModelPrice
 from toolmark.runs.damaged_files import check_files, damage_advice, has_content
 from toolmark.runs.episode_records import EpisodeKey, EpisodeRecords
 from toolmark.runs.record_files import (
@@ -104,6 +105,9 @@ class RunInfo(Record, frozen=True, kw_only=True):
     - `sound`: how the endpoint of a run with sound takes it, where that was asked.
     - `replaced_hashes`: for each time that the user let the run continue after an edit, the hashes
       of the code that had asked until then.
+    - `prices`: of the run's models by role: `model`, `user`, `judge NAME`; those of the last
+      session that asked.
+    - `unanswered_usd`: what `--max-cost` counted for requests whose answer did not arrive.
     """
 
     format: int
@@ -125,6 +129,8 @@ class RunInfo(Record, frozen=True, kw_only=True):
     wall_s: float = 0.0
     sound: SoundRecord | None = None
     replaced_hashes: tuple[dict[str, str], ...] = ()
+    prices: dict[str, ModelPrice] = {}
+    unanswered_usd: float = 0.0
 
     @property
     def n_planned(self) -> int:
@@ -440,6 +446,8 @@ class RunWriter:
         notes: Mapping[str, Sequence[str]] | None = None,
         server_versions: Mapping[str, Sequence[str]] | None = None,
         wall_s: float = 0.0,
+        prices: Mapping[str, ModelPrice] | None = None,
+        unanswered_usd: float = 0.0,
         sound: SoundRecord | None = None,
     ) -> None:
         """Add to `run.json`. `missing_parts` replaces what was missing before."""
@@ -453,6 +461,8 @@ class RunWriter:
             notes=_merge_notes(info.notes, notes),
             server_versions=_merge_notes(info.server_versions, server_versions),
             wall_s=round(info.wall_s + wall_s, 3),
+            prices={**info.prices, **(prices or {})},
+            unanswered_usd=round(info.unanswered_usd + unanswered_usd, 9),
             sound=sound or info.sound,
         )
         if noted != info:

@@ -13,11 +13,12 @@ from typing import Any
 import msgspec
 
 from toolmark.core.errors import UsageError
-from toolmark.core.records import Record, Usage
+from toolmark.core.records import Record, StopReason, Usage
 from toolmark.core.token_counts import sum_usage
-from toolmark.runs import reply_facts
+from toolmark.runs import reply_facts, run_costs
 from toolmark.runs.record_files import read_records
 from toolmark.runs.reply_facts import NO_FACTS, ReplyFacts
+from toolmark.runs.run_costs import CostEstimator, CostMeter, RunCost
 from toolmark.runs.run_store import Run
 
 
@@ -28,6 +29,7 @@ class RunUsage(Record, frozen=True, kw_only=True):
     replies, `wall_s` the total time of all sessions of work on the run, both in seconds. Counted
     separately are the tokens of episodes that were broken off (`not_run`), of a simulated user and
     of judges, where these are models. `n_from_cache` of the requests were answered from the cache.
+    `cost` is what all that cost; None where nothing has a price.
     `replies` says who answered and how fast.
     """
 
@@ -40,6 +42,7 @@ class RunUsage(Record, frozen=True, kw_only=True):
     not_run: Usage = Usage()
     user: Usage = Usage()
     judges: Usage = Usage()
+    cost: RunCost | None = None
     replies: ReplyFacts = NO_FACTS
 
     @property
@@ -51,11 +54,13 @@ class RunUsage(Record, frozen=True, kw_only=True):
 
 class _UserReply(Record, frozen=True, kw_only=True):
     usage: Usage = Usage()
+    from_cache: bool = False
 
 
 class _Reply(reply_facts.ReplyLine, frozen=True, kw_only=True):
     usage: Usage = Usage()
     from_cache: bool = False
+    stop: StopReason = "stop"
 
 
 class _Step(Record, frozen=True, kw_only=True):
@@ -72,6 +77,8 @@ class _UsageLine(Record, frozen=True, kw_only=True):
     usage: Usage = Usage()
     steps: tuple[_Step, ...] = ()
     latency_s: float = 0.0
+    judge: str = ""
+    from_cache: bool = False
 
 
 class _UsageSum:
@@ -89,8 +96,13 @@ class _UsageSum:
         return self._total
 
 
-def measure_run_usage(run: Run) -> RunUsage:
-    """Sum what a run used. Raises DataError for a damaged file."""
+def measure_run_usage(run: Run, estimate: CostEstimator | None = None) -> RunUsage:
+    """Sum what a run used. Raises DataError for a damaged file.
+
+    `estimate` makes costs per task and per success (`cost_estimates`).
+    """
+    prices = run.info.prices
+    meter = CostMeter(prices, run_costs.uncounted_media_in(run.tasks(), prices))
     model, not_run, user, judges = _UsageSum(), _UsageSum(), _UsageSum(), _UsageSum()
     n_episodes = n_requests = n_from_cache = 0
     reply_s = 0.0
@@ -105,12 +117,17 @@ def measure_run_usage(run: Run) -> RunUsage:
         for step in line.steps:
             facts.add_reply(step.reply, episode)
         _add_user_usage(line, user)
+        meter.by_episode[line.task, line.repeat] = _add_costs(meter, "model", line)
     for line in run.episodes.records("attempts", _UsageLine):
         for step in line.steps:
             not_run.add(step.reply.usage)
         _add_user_usage(line, user)
+        _add_costs(meter, "not_run", line)
     for line in read_records(run.path / "judgements.jsonl", _UsageLine, missing_ok=True):
         judges.add(line.usage)
+        role = f"judge {line.judge}"
+        if line.usage != Usage():
+            meter.add_reply("judges", role, line.usage, from_cache=line.from_cache)
     return RunUsage(
         n_episodes=n_episodes,
         n_requests=n_requests,
@@ -121,6 +138,7 @@ def measure_run_usage(run: Run) -> RunUsage:
         not_run=not_run.total(),
         user=user.total(),
         judges=judges.total(),
+        cost=meter.measure(estimate),
         replies=facts.count_facts(),
     )
 
@@ -132,11 +150,17 @@ def summary_fields(usage: RunUsage) -> dict[str, Any]:
         "n_episodes": usage.n_episodes,
         "n_requests": usage.n_requests,
         **({"n_from_cache": usage.n_from_cache} if usage.n_from_cache else {}),
-        "tokens": msgspec.structs.asdict(usage.tokens),
+        "tokens": _token_fields(usage.tokens),
         "reply_s": usage.reply_s,
         "wall_s": usage.wall_s,
-        **{k: msgspec.structs.asdict(found) for k, found in others.items() if found != Usage()},
+        **{k: _token_fields(found) for k, found in others.items() if found != Usage()},
+        **({"cost": run_costs.summary_fields(usage.cost)} if usage.cost is not None else {}),
     }
+
+
+def _token_fields(usage: Usage) -> dict[str, int]:
+    """Return the counts; what they cost is a field of its own."""
+    return {name: n for name, n in msgspec.structs.asdict(usage).items() if name != "cost"}
 
 
 def usage_from_summary(summary: Mapping[str, Any]) -> RunUsage:
@@ -159,3 +183,18 @@ def _add_user_usage(line: _UsageLine, user: _UsageSum) -> None:
         for said in (step.opening, step.ruling):
             if said is not None:
                 user.add(said.usage)
+
+
+def _add_costs(meter: CostMeter, part: str, line: _UsageLine) -> float | None:
+    """Count the replies of an episode, and those of its user; return what the model cost new."""
+    total: float | None = 0.0
+    for step in line.steps:
+        reply = step.reply
+        cost = meter.add_reply(
+            part, "model", reply.usage, from_cache=reply.from_cache, stop=reply.stop
+        )
+        total = None if cost is None or total is None else total + cost
+        for said in (step.opening, step.ruling):
+            if said is not None and said.usage != Usage():
+                meter.add_reply("user", "user", said.usage, from_cache=said.from_cache)
+    return total

@@ -119,7 +119,11 @@ async def execute_run(
     if len(completed) < run.info.n_episodes:
         await _run_missing_episodes(context, completed, max_connections, stop)
     context.notify_watcher(is_last=True)
-    is_stopped = (stop is not None and stop.is_set()) or context.breaker.rejection is not None
+    is_stopped = (
+        (stop is not None and stop.is_set())
+        or context.breaker.rejection is not None
+        or context.breaker.is_cost_limit
+    )
     if judge is not None and not is_stopped:
         writer.episodes.flush()
         await judge(run)
@@ -220,7 +224,9 @@ class _RunContext:
         if task.kind == "setup":
             self.setup_states.put((task.id, trajectory.repeat), trajectory.state)
             return
-        score = run_scoring.score_episode(self.suite.scorer, task, trajectory)
+        score = run_scoring.score_episode(
+            self.suite.scorer, task, trajectory, price=self.writer.run.info.prices.get("model")
+        )
         if not self.scorer_id.judges_whole_run:
             self.writer.episodes.append(score)
         self.add_score(score)
@@ -354,9 +360,7 @@ async def _run_worker(context: _RunContext, setting: EpisodeSetting) -> None:
     for task, repeat in context.pending:
         if context.breaker.trip_reason:
             context.progress.stop_reason = context.breaker.trip_reason
-            context.store_not_run(
-                EpisodeProgress(task, repeat, failure=_stopped_failure(context.breaker.trip_reason))
-            )
+            context.store_not_run(EpisodeProgress(task, repeat, failure=_breaker_failure(context)))
             continue
         await _run_episode(context, setting, task, repeat)
 
@@ -379,6 +383,13 @@ async def _run_episode(
     except SetupNotRun as error:
         episode.failure = Failure(stage="run", kind="needs", message=str(error))
     context.store_not_run(episode)
+
+
+def _breaker_failure(context: _RunContext) -> Failure:
+    breaker = context.breaker
+    if breaker.is_cost_limit:
+        return Failure(stage="run", kind="budget", message=breaker.trip_reason)
+    return _stopped_failure(breaker.trip_reason)
 
 
 def _stopped_failure(reason: str) -> Failure:

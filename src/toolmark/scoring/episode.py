@@ -19,6 +19,7 @@ from toolmark.core.records import (
     Trajectory,
     Usage,
 )
+from toolmark.models.token_prices import ModelPrice, usage_cost
 
 
 class EpisodeCall(NamedTuple):
@@ -51,9 +52,10 @@ class Episode:
     - `repeat`: the number of the repeat, from 0.
     """
 
-    def __init__(self, task: Task, trajectory: Trajectory) -> None:
+    def __init__(self, task: Task, trajectory: Trajectory, price: ModelPrice | None = None) -> None:
         self.task = task
         self.trajectory = trajectory
+        self._price = price
 
     @property
     def data(self) -> Any:
@@ -84,6 +86,16 @@ class Episode:
     def tokens(self) -> Usage:
         """The tokens of all replies, as the endpoint counted them."""
         return self.trajectory.usage
+
+    @property
+    def cost(self) -> float | None:
+        """What the model's replies cost in US$, as if none came from a cache; None if not known.
+
+        That is what the endpoint reports, else the price that the run recorded.
+        """
+        costs = [usage_cost(self._price, step.reply.usage) for step in self.trajectory.steps]
+        known = [each for each in costs if each is not None]
+        return sum(known) if known and len(known) == len(costs) else None
 
     @property
     def latency_s(self) -> float:

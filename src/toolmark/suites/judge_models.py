@@ -14,7 +14,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.models import user_model
 from toolmark.models.model_resolver import public_model_address
-from toolmark.runs import judge_panels, run_finalization
+from toolmark.runs import judge_panels, run_finalization, run_prices
 from toolmark.runs.damaged_files import check_files
 from toolmark.runs.judging_plan import JudgingPlan
 from toolmark.runs.record_files import lock_folder
@@ -120,6 +120,7 @@ async def rejudge_run(
     with lock_folder(run.path):
         run.verify_tasks()
         check_files(run.path, RUN_FILES)
+        run_prices.record_judge_prices(run, judges, settings.get("base_url"))
         async with AsyncExitStack() as stack:
             media = {"media": MediaStore(run.path / "media")}
             models = await open_judges(stack, judges, {**settings, **media})

@@ -66,5 +66,5 @@ def _add_counts(one: Any, other: Any) -> Any:
     """Return the sums of all counts of two objects; other values are those of the second."""
     if isinstance(one, dict) and isinstance(other, dict):
         return {key: _add_counts(one.get(key), other.get(key)) for key in one | other}
-    numbers = [n for n in (one, other) if isinstance(n, int) and not isinstance(n, bool)]
+    numbers = [n for n in (one, other) if isinstance(n, int | float) and not isinstance(n, bool)]
     return sum(numbers) if numbers else one if other is None else other

@@ -65,6 +65,7 @@ class _Usage(Struct):
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cost: float | None = None
     output_tokens_details: _OutputDetails | None = None
 
 
@@ -170,13 +171,14 @@ def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
     if usage is None:
         return _NO_USAGE, ()
     details = usage.output_tokens_details
-    return _count_usage(
+    counted = _count_usage(
         usage.input_tokens or 0,
         usage.output_tokens or 0,
         (details.thinking_tokens or 0) if details else 0,
         usage.cache_read_input_tokens or 0,
         usage.cache_creation_input_tokens or 0,
     )
+    return counted if usage.cost is None else reply_parts.add_cost(counted, usage.cost, None)
 
 
 def _count_usage(
@@ -280,10 +282,11 @@ def _count_dropped(changes: Any) -> int:
 
 
 def _parse_usage(usage: Any) -> tuple[Usage, tuple[str, ...]]:
-    return _count_usage(
+    counted = _count_usage(
         reply_parts.token_count(usage, "input_tokens"),
         reply_parts.token_count(usage, "output_tokens"),
         reply_parts.token_count(usage, "output_tokens_details", "thinking_tokens"),
         reply_parts.token_count(usage, "cache_read_input_tokens"),
         reply_parts.token_count(usage, "cache_creation_input_tokens"),
     )
+    return reply_parts.add_loose_cost(counted, usage)

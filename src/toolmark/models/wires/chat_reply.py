@@ -110,6 +110,8 @@ class _Usage(Struct):
     completion_tokens_details: _CompletionDetails | None = None
     prompt_tokens_details: _PromptDetails | None = None
     prompt_cache_hit_tokens: int | None = None
+    cost: float | None = None
+    cost_in_usd_ticks: int | None = None
 
 
 class _BodyFacts(Struct):
@@ -238,7 +240,8 @@ def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
     cached = cached or usage.prompt_cache_hit_tokens or 0
     if reasoning and usage.total_tokens == n_input + n_output + reasoning:
         n_output += reasoning  # some endpoints count thoughts apart from the output
-    return reply_parts.check_counts(n_input, n_output, reasoning, cached, written)
+    counted = reply_parts.check_counts(n_input, n_output, reasoning, cached, written)
+    return reply_parts.add_cost(counted, usage.cost, usage.cost_in_usd_ticks)
 
 
 # --- what is too long -------------------------------------------------------------------
@@ -382,7 +385,7 @@ def _parse_usage(usage: Any) -> tuple[Usage, tuple[str, ...]]:
     reasoning = count(usage, "completion_tokens_details", "reasoning_tokens")
     if reasoning > 0 and count(usage, "total_tokens") == n_input + n_output + reasoning:
         n_output += reasoning
-    return reply_parts.check_counts(
+    counted = reply_parts.check_counts(
         n_input,
         n_output,
         reasoning,
@@ -390,6 +393,7 @@ def _parse_usage(usage: Any) -> tuple[Usage, tuple[str, ...]]:
         or count(usage, "prompt_cache_hit_tokens"),
         count(usage, "prompt_tokens_details", "cache_write_tokens"),
     )
+    return reply_parts.add_loose_cost(counted, usage)
 
 
 def _first_choice(choices: Any) -> Json | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, TypeAlias
 
+import msgspec
+
 from toolmark.core.errors import TornReply
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.records import Call, Usage
@@ -23,6 +25,10 @@ MAX_NAME_CHARS = MAX_ID_CHARS = 2**16
 MAX_MODEL_NAME_CHARS = 200
 MAX_TOKENS = 10**9
 """The largest count of tokens of one request that is believed."""
+MAX_COST_USD = 10_000.0
+"""The largest cost of one request that is believed."""
+USD_PER_TICK = 1e-10
+"""The unit in which xAI reports costs."""
 MAX_OBJECTS = 10**6
 """The most objects in a body: each needs more memory than it has characters."""
 MAX_LOOSE_BYTES = 16 * 2**20
@@ -87,6 +93,33 @@ def check_counts(
     valid = {name: n for name, n in zip(names, counts, strict=True) if 0 <= n <= MAX_TOKENS}
     wrong = ", ".join(name for name in names if name not in valid)
     return Usage(**valid), (f"usage not counted, as it cannot be: {wrong}",)
+
+
+def add_cost(
+    found: tuple[Usage, tuple[str, ...]], usd: object, ticks: object
+) -> tuple[Usage, tuple[str, ...]]:
+    """Return the counts with the cost that the endpoint names; one that cannot be is marked.
+
+    `usd` is OpenRouter's `cost`, `ticks` are xAI's `cost_in_usd_ticks`.
+    """
+    value, unit = (usd, 1.0) if usd is not None else (ticks, USD_PER_TICK)
+    if value is None:
+        return found
+    usage, defects = found
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        cost = value * unit
+        if 0 <= cost <= MAX_COST_USD:
+            return msgspec.structs.replace(usage, cost=float(cost)), defects
+    return usage, (*defects, "cost not counted, as it cannot be")
+
+
+def add_loose_cost(
+    found: tuple[Usage, tuple[str, ...]], usage: object
+) -> tuple[Usage, tuple[str, ...]]:
+    """Return the counts with the cost in loose JSON (`add_cost`)."""
+    if not isinstance(usage, dict):
+        return found
+    return add_cost(found, usage.get("cost"), usage.get("cost_in_usd_ticks"))
 
 
 def token_count(usage: Any, *path: str) -> int:

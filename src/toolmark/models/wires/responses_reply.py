@@ -81,6 +81,8 @@ class _Usage(Struct):
     output_tokens: int = 0
     input_tokens_details: _InputDetails | None = None
     output_tokens_details: _OutputDetails | None = None
+    cost: float | None = None
+    cost_in_usd_ticks: int | None = None
 
 
 class _IncompleteDetails(Struct):
@@ -188,13 +190,14 @@ def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
     if usage is None:
         return _NO_USAGE, ()
     read, made = usage.input_tokens_details, usage.output_tokens_details
-    return reply_parts.check_counts(
+    counted = reply_parts.check_counts(
         usage.input_tokens,
         usage.output_tokens,
         (made.reasoning_tokens or 0) if made else 0,
         (read.cached_tokens or 0) if read else 0,
         (read.cache_write_tokens or 0) if read else 0,
     )
+    return reply_parts.add_cost(counted, usage.cost, usage.cost_in_usd_ticks)
 
 
 def _make_reply(
@@ -288,10 +291,11 @@ def _as_text(value: Any) -> str:
 
 
 def _parse_usage(usage: Any) -> tuple[Usage, tuple[str, ...]]:
-    return reply_parts.check_counts(
+    counted = reply_parts.check_counts(
         reply_parts.token_count(usage, "input_tokens"),
         reply_parts.token_count(usage, "output_tokens"),
         reply_parts.token_count(usage, "output_tokens_details", "reasoning_tokens"),
         reply_parts.token_count(usage, "input_tokens_details", "cached_tokens"),
         reply_parts.token_count(usage, "input_tokens_details", "cache_write_tokens"),
     )
+    return reply_parts.add_loose_cost(counted, usage)

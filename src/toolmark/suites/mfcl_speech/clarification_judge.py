@@ -113,7 +113,8 @@ class ModelJudge:
                 stop = "" if reply.stop == "stop" else f" (it ended by {reply.stop})"
                 problem = f"{error}; the last reply was {reply.text[:_MAX_QUOTED_CHARS]!r}{stop}"
                 continue
-            return _make_ruling(answer, question.whitelist, self.name, usage)
+            ruling = _make_ruling(answer, question.whitelist, self.name, usage)
+            return msgspec.structs.replace(ruling, from_cache=True) if reply.from_cache else ruling
         raise SimulatedUserError(
             f"judge {self.name} gave no readable ruling in {MAX_ATTEMPTS} attempts: {problem}; "
             f"{_NEXT_STEP}"

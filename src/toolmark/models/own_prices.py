@@ -1,0 +1,74 @@
+"""Prices that the user gives: `[WHO=]INPUT,OUTPUT[,CACHED[,CACHE_WRITTEN]]`, US$ per million."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from toolmark.core.errors import UsageError
+from toolmark.models.token_prices import ModelPrice, Rates
+
+ROLES = ("model", "user", "judge")
+"""Whose price it is: of the model under test, of the simulated user, of every judge."""
+SOURCE = "--price"
+_FORM = "[model=|user=|judge=]INPUT,OUTPUT[,CACHED[,CACHE_WRITTEN]] in US$ per million tokens"
+_MAX_PRICE = 1e6  # US$ per million tokens
+
+
+def price_texts(value: object) -> tuple[str, ...]:
+    """Return prices in the form of the command line.
+
+    `value` is one text, numbers of one price, several texts, or prices by role. Raises UsageError.
+    """
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, Mapping):
+        return tuple(f"{role}={_price_text(each)}" for role, each in value.items())
+    if isinstance(value, Sequence):
+        if value and all(isinstance(each, str) for each in value):
+            return tuple(value)
+        return (_price_text(value),) if value else ()
+    raise _wrong_form(repr(value))
+
+
+def parse_prices(texts: Sequence[str], on: date) -> dict[str, ModelPrice]:
+    """Return the prices by role, dated `on`. Raises UsageError."""
+    found: dict[str, ModelPrice] = {}
+    for text in texts:
+        role, equals, numbers = text.rpartition("=")
+        role = role.strip() if equals else "model"
+        if role not in ROLES:
+            raise _wrong_form(text)
+        if role in found:
+            raise UsageError(f"--price gives the {role}'s price twice: leave out one")
+        found[role] = ModelPrice(
+            source=SOURCE, date=on.isoformat(), rates=(_parse_rates(numbers, text),)
+        )
+    return found
+
+
+def _price_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence) and all(isinstance(each, int | float) for each in value):
+        return ",".join(repr(float(each)) for each in value)
+    raise _wrong_form(repr(value))
+
+
+def _parse_rates(numbers: str, text: str) -> Rates:
+    try:
+        values = [float(each) for each in numbers.split(",")]
+    except ValueError:
+        raise _wrong_form(text) from None
+    is_valid = all(math.isfinite(each) and 0 <= each <= _MAX_PRICE for each in values)
+    if not is_valid or not 2 <= len(values) <= 4:
+        raise _wrong_form(text)
+    cached, written = (*values[2:], None, None)[:2]
+    return Rates(input=values[0], output=values[1], cached=cached, cache_written=written)
+
+
+def _wrong_form(text: str) -> UsageError:
+    return UsageError(f"--price {text[:80]}: expected {_FORM}, such as 3,15 or 3,15,0.3,3.75")

@@ -1,0 +1,51 @@
+"""US$ per task and per success, with intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from toolmark.core.records import Estimate
+from toolmark.runs.run_costs import EpisodeCosts, round_usd
+from toolmark.statistics.confidence_intervals import Vector, bootstrap_interval
+from toolmark.statistics.score_columns import Columns
+
+
+def estimate_costs(table: Columns, costs: EpisodeCosts) -> tuple[Estimate | None, Estimate | None]:
+    """Return US$ per task and per success over the scored episodes whose cost is known.
+
+    Both are ratios of sums, so their intervals resample items (`bootstrap_interval`). Without a
+    success the second has no value. None where no cost is known.
+    """
+    keys = zip(table.task, table.repeat, strict=True)
+    usd = np.array([_or_nan(costs.get((task, int(repeat)))) for task, repeat in keys], dtype=float)
+    known = table.run & ~np.isnan(usd)
+    if not known.any():
+        return None, None
+    paid, right = usd[known], table.correct[known].astype(float)
+    items = table.cluster[known]
+    return (
+        _ratio_estimate("usd_per_task", paid, np.ones(len(paid)), items),
+        _ratio_estimate("usd_per_success", paid, right, items),
+    )
+
+
+def _ratio_estimate(name: str, usd: Vector, counts: Vector, items: Vector) -> Estimate:
+    n = float(np.sum(counts))
+    if n == 0:
+        return Estimate(name=name, n=0, is_share=False)
+    low, high = bootstrap_interval(usd, items, denominators=counts)
+    has_interval = math.isfinite(low) and math.isfinite(high)
+    return Estimate(
+        name=name,
+        value=round_usd(float(np.sum(usd)) / n),
+        low=round_usd(low) if has_interval else None,
+        high=round_usd(high) if has_interval else None,
+        n=round(n),
+        is_share=False,
+    )
+
+
+def _or_nan(cost: float | None) -> float:
+    return math.nan if cost is None else cost

@@ -1,0 +1,202 @@
+"""What a run cost in US$: paid, and as if every reply were new; per task and per success.
+
+A reply from `--cache` is paid for once: now it costs nothing, and new it would cost what it did.
+What an endpoint itself says wins over prices. What is not known is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeAlias
+
+from toolmark.core.records import Audio, Estimate, Image, Record, StopReason, Task, Usage
+from toolmark.models.token_prices import ModelPrice, usage_cost
+
+_NO_USAGE = Usage()
+_REFUSALS: Collection[StopReason] = ("refused", "malformed", "over_long")
+EpisodeCosts: TypeAlias = Mapping[tuple[str, int], float | None]
+"""What the model cost new in each episode, by task and repeat; None where that is not known."""
+CostEstimator: TypeAlias = Callable[[EpisodeCosts], tuple[Estimate | None, Estimate | None]]
+"""Makes US$ per task and per success."""
+
+
+class Cost(Record, frozen=True, kw_only=True):
+    """What requests cost in US$: `paid_usd` now, and `new_usd` if no reply came from a cache.
+
+    Both are None where no cost is known. Of `n_unknown` of the `n_replies` it is not known: the
+    sums lack them. Of `n_reported` the endpoint itself said it.
+    """
+
+    paid_usd: float | None = None
+    new_usd: float | None = None
+    n_replies: int = 0
+    n_unknown: int = 0
+    n_reported: int = 0
+
+
+class RunCost(Record, frozen=True, kw_only=True):
+    """What a run cost: of the model in complete episodes, of all others apart.
+
+    `per_task` and `per_success` count what the model cost new in the scored episodes that ran:
+    their mean, and their sum over the number of right answers. `source` and `date` are those of the
+    model's price; `unknown` says why it has none. `note` says what of the price is not exact.
+    """
+
+    model: Cost = Cost()
+    not_run: Cost = Cost()
+    user: Cost = Cost()
+    judges: Cost = Cost()
+    per_task: Estimate | None = None
+    per_success: Estimate | None = None
+    source: str = ""
+    date: str = ""
+    note: str = ""
+    unknown: str = ""
+
+    @property
+    def paid_usd(self) -> float:
+        """All that was paid and is known, in US$."""
+        return sum(part.paid_usd or 0.0 for part in self.parts.values())
+
+    @property
+    def parts(self) -> dict[str, Cost]:
+        """The costs by whose they are."""
+        return {name: getattr(self, name) for name in ("model", "not_run", "user", "judges")}
+
+
+class _CostSum:
+    """Sums the costs of replies."""
+
+    def __init__(self) -> None:
+        self._paid = self._new = 0.0
+        self._n_replies = self._n_unknown = self._n_reported = self._n_known = 0
+
+    def add(self, cost: float | None, usage: Usage, *, is_free: bool, from_cache: bool) -> None:
+        """Count one reply; `is_free` for one that the endpoint refused."""
+        self._n_replies += 1
+        if cost is None:
+            self._n_unknown += 1
+            return
+        self._n_known += not is_free
+        self._n_reported += usage.cost is not None
+        self._new += cost
+        if not from_cache:
+            self._paid += cost
+
+    def total(self) -> Cost:
+        """Return the sums, rounded to 10^-12 dollars."""
+        is_known = self._n_known > 0
+        return Cost(
+            paid_usd=round_usd(self._paid) if is_known else None,
+            new_usd=round_usd(self._new) if is_known else None,
+            n_replies=self._n_replies,
+            n_unknown=self._n_unknown,
+            n_reported=self._n_reported,
+        )
+
+
+class CostMeter:
+    """Counts what each reply of a run cost, by the prices that the run recorded.
+
+    The keys of `prices` are `model`, `user`, and `judge NAME`.
+    """
+
+    def __init__(self, prices: Mapping[str, ModelPrice], media: Collection[str] = ()) -> None:
+        self._prices = {
+            role: price for role, price in prices.items() if not _uncounted_media(price, media)
+        }
+        self._recorded = prices
+        self._media = media
+        self._sums = {name: _CostSum() for name in RunCost().parts}
+        self.by_episode: dict[tuple[str, int], float | None] = {}
+
+    def add_reply(
+        self, part: str, role: str, usage: Usage, *, from_cache: bool, stop: StopReason = "stop"
+    ) -> float | None:
+        """Count one reply among `part`, and return what it cost new."""
+        is_free = stop in _REFUSALS and usage == _NO_USAGE
+        cost = 0.0 if is_free else usage_cost(self._prices.get(role), usage)
+        self._sums[part].add(cost, usage, is_free=is_free, from_cache=from_cache)
+        return cost
+
+    def measure(self, estimate: CostEstimator | None = None) -> RunCost | None:
+        """Return what was counted; None without replies, prices and costs that endpoints report.
+
+        `estimate` makes the costs per task and per success of those of the episodes.
+        """
+        parts = {name: found.total() for name, found in self._sums.items()}
+        price = self._recorded.get("model", ModelPrice())
+        media = _uncounted_media(price, self._media)
+        unknown = f"{media} have a price of their own, and are not counted apart" if media else ""
+        is_unpriced = not self._recorded and all(part.new_usd is None for part in parts.values())
+        if is_unpriced or not any(part.n_replies for part in parts.values()):
+            return None
+        per_task = per_success = None
+        if estimate is not None and parts["model"].new_usd is not None:
+            per_task, per_success = estimate(self.by_episode)
+        return RunCost(
+            **parts,
+            per_task=per_task,
+            per_success=per_success,
+            source=price.source,
+            date=price.date,
+            note=price.note,
+            unknown=(unknown or price.unknown) if parts["model"].new_usd is None else "",
+        )
+
+
+def summary_fields(cost: RunCost) -> dict[str, Any]:
+    """Return the costs as in `summary.json`: the model's in full, others where there are any."""
+    estimates = {"per_task": cost.per_task, "per_success": cost.per_success}
+    words = {"source": cost.source, "date": cost.date, "note": cost.note, "unknown": cost.unknown}
+    return {
+        **{
+            name: _cost_fields(part)
+            for name, part in cost.parts.items()
+            if name == "model" or part.n_replies
+        },
+        **{name: _estimate_fields(each) for name, each in estimates.items() if each is not None},
+        **{name: text for name, text in words.items() if text},
+    }
+
+
+def uncounted_media_in(tasks: Collection[Task] | Any, prices: Mapping[str, ModelPrice]) -> set[str]:
+    """Return the media in tasks that some price has apart; tasks are read only if there is one."""
+    wanted = {medium for price in prices.values() for medium in price.priced_apart}
+    found: set[str] = set()
+    if wanted:
+        for task in tasks:
+            for message in (message for turn in task.turns for message in turn.messages):
+                found |= {"sound" for part in message.parts if isinstance(part, Audio)}
+                found |= {"pictures" for part in message.parts if isinstance(part, Image)}
+    return found & wanted
+
+
+def _uncounted_media(price: ModelPrice, media: Collection[str]) -> str:
+    return " and ".join(sorted({*price.priced_apart} & {*media}))
+
+
+def _cost_fields(cost: Cost) -> dict[str, Any]:
+    counts = {"n_unknown": cost.n_unknown, "n_reported": cost.n_reported}
+    return {
+        "paid_usd": cost.paid_usd,
+        "new_usd": cost.new_usd,
+        "n_replies": cost.n_replies,
+        **{name: n for name, n in counts.items() if n},
+    }
+
+
+def _estimate_fields(found: Estimate) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "n": found.n,
+        "is_share": False,
+    }
+
+
+def round_usd(usd: float) -> float:
+    """Return US$ without the noise of sums."""
+    return round(usd, 12)

@@ -1,0 +1,206 @@
+"""The prices of a run's models, found before anything is asked, and the limit of its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from toolmark.core import secrets
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Sampling
+from toolmark.models import own_prices, price_list
+from toolmark.models.cost_limit import CostLimit, EndpointKey
+from toolmark.models.endpoint_address import EndpointAddress
+from toolmark.models.model_resolver import find_endpoint
+from toolmark.models.token_prices import ModelPrice
+from toolmark.runs.record_files import write_document
+from toolmark.runs.run_plan import Plan
+from toolmark.runs.run_settings import Connection, RunSettings
+from toolmark.runs.run_store import INFO_FILE, Run
+from toolmark.runs.run_usage import measure_run_usage
+from toolmark.runs.suite import Suite
+
+_FREE = ("control/", "baseline/", "scripted")
+_LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
+
+class PricedModel(NamedTuple):
+    """One model of a run: its name, where it is asked, and its price.
+
+    `role` is `model`, `user` or `judge NAME`; `endpoint` is None for a model in this process.
+    """
+
+    role: str
+    name: str
+    endpoint: EndpointAddress | None
+    price: ModelPrice | None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether asking it costs nothing: a control, a baseline, a scripted user."""
+        return self.name.startswith(_FREE)
+
+    def keep_price(self, recorded: ModelPrice | None) -> PricedModel:
+        """Return the model with the price that a run has recorded, where none is known now."""
+        is_known = self.price is not None and self.price.is_known
+        return self if is_known or recorded is None else self._replace(price=recorded)
+
+
+def find_prices(
+    model: object,
+    user: object | None,
+    judges: Mapping[str, object],
+    connection: Connection,
+    sampling: Sampling,
+    *,
+    needs_sound: bool = False,
+) -> list[PricedModel]:
+    """Return the models of a run with their prices: the user's own, else those of the list.
+
+    A model is looked up by the name that it is asked by, at the address that it is asked at. A
+    model in this process has a price only if the user gives one. Raises UsageError.
+    """
+    now = datetime.now(UTC)
+    own = own_prices.parse_prices(connection.price, now.date())
+    place = connection.base_url, connection.wire
+    found = [_price_model("model", model, own.get("model"), place, sampling, now, needs_sound)]
+    if user is not None:
+        found.append(_price_model("user", user, own.get("user"), (None, None), Sampling(), now))
+    for name, judge in judges.items():
+        role, price = f"judge {name}", own.get("judge")
+        found.append(_price_model(role, judge, price, (None, None), Sampling(), now))
+    return found
+
+
+def _price_model(
+    role: str,
+    model: object,
+    own: ModelPrice | None,
+    place: tuple[str | None, object],
+    sampling: Sampling,
+    now: datetime,
+    needs_sound: bool = False,
+) -> PricedModel:
+    if not isinstance(model, str) or model.startswith(_FREE):
+        return PricedModel(role, model if isinstance(model, str) else "", None, own)
+    base_url, wire = place
+    endpoint = find_endpoint(model, base_url, wire, needs_sound=needs_sound)  # type: ignore[arg-type]
+    name = secrets.mask_model_spec(model)
+    if own is not None or endpoint is None:
+        return PricedModel(role, name, endpoint, own)
+    address = secrets.mask_address(endpoint.url)
+    listed = price_list.find_list_price(
+        address, endpoint.name, extra=sampling.extra, needs_sound=needs_sound, on=now
+    )
+    return PricedModel(role, name, endpoint, listed)
+
+
+class RunMoney(NamedTuple):
+    """The prices of a run by role, and the limit of its cost, if it has one."""
+
+    prices: dict[str, ModelPrice]
+    limit: CostLimit | None = None
+
+    @property
+    def unanswered_usd(self) -> float:
+        """What the limit counted for requests whose answer did not arrive, in US$."""
+        return self.limit.unanswered_usd if self.limit is not None else 0.0
+
+
+def plan_money(
+    suite: Suite,
+    model: object,
+    user: object | None,
+    judges: Mapping[str, object],
+    plan: Plan,
+    settings: RunSettings,
+    stored: Run | None,
+    asks: bool,
+) -> RunMoney:
+    """Return the prices and the limit of a run; `stored` is the run that goes on, if one does.
+
+    Where nothing is asked the recorded prices stay. Raises UsageError where a limit is asked for
+    and is not possible.
+    """
+    if not asks:
+        return RunMoney({})
+    connection, needs_sound = settings.connection, suite.maker.makes_sound
+    models = find_prices(model, user, judges, connection, plan.sampling, needs_sound=needs_sound)
+    recorded = {} if stored is None else stored.info.prices
+    models = [each.keep_price(recorded.get(each.role)) for each in models]
+    prices = {each.role: each.price for each in models if each.price is not None}
+    if connection.max_cost is None:
+        return RunMoney(prices)
+    return RunMoney(prices, make_limit(models, plan, connection.max_cost, paid_so_far(stored)))
+
+
+def record_judge_prices(run: Run, judges: Mapping[str, object], base_url: str | None) -> None:
+    """Write the list prices of judges that are asked about a stored run into its `run.json`.
+
+    The caller has locked the folder. Raises UsageError.
+    """
+    now = datetime.now(UTC)
+    found = [
+        _price_model(f"judge {name}", judge, None, (base_url, None), Sampling(), now)
+        for name, judge in judges.items()
+    ]
+    prices = {each.role: each.price for each in found if each.price is not None}
+    if prices:
+        run.info = replace(run.info, prices=run.info.prices | prices)
+        write_document(run.path / INFO_FILE, run.info)
+
+
+def paid_so_far(stored: Run | None) -> float:
+    """Return what a stored run has cost, in US$: what is known, and what was not answered."""
+    if stored is None:
+        return 0.0
+    cost = measure_run_usage(stored).cost
+    return stored.info.unanswered_usd + (cost.paid_usd if cost is not None else 0.0)
+
+
+def make_limit(
+    models: list[PricedModel], plan: Plan, max_cost: float, spent_usd: float
+) -> CostLimit:
+    """Return the limit of a run's cost; `spent_usd` is what it cost so far.
+
+    Raises UsageError where the worst case of a request cannot be known.
+    """
+    prices: dict[EndpointKey, ModelPrice] = {}
+    for each in models:
+        if each.is_free:
+            continue
+        _check_limitable(each)
+        assert each.endpoint is not None and each.price is not None
+        key = EndpointKey(secrets.mask_address(each.endpoint.url), each.endpoint.name)
+        prices[key] = each.price
+    examined = models[0]
+    if not examined.is_free and plan.wire != "anthropic" and not _has_limit(plan.sampling):
+        raise UsageError(
+            "--max-cost reserves the longest reply that is possible, and replies have no limit; "
+            "next: --max-tokens N"
+        )
+    return CostLimit(max_cost, prices, spent_usd)
+
+
+def _check_limitable(model: PricedModel) -> None:
+    who = model.role.partition(" ")[0]
+    if model.endpoint is None:
+        raise UsageError(
+            f"--max-cost limits requests to endpoints, and the {who} is code that sends its own; "
+            "next: leave out --max-cost"
+        )
+    if model.price is None or not model.price.is_known:
+        reason = model.price.unknown if model.price else "no price is given"
+        option = "--price INPUT,OUTPUT" if who == "model" else f"--price {who}=INPUT,OUTPUT"
+        raise UsageError(
+            f"--max-cost: the price of {model.name} is not known: {reason}; next: {option}, in "
+            "US$ per million tokens"
+        )
+
+
+def _has_limit(sampling: Sampling) -> bool:
+    given = (sampling.max_tokens, *(sampling.extra.get(name) for name in _LIMIT_FIELDS))
+    return any(isinstance(each, int) and each > 0 for each in given)
