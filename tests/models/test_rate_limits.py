@@ -94,7 +94,7 @@ def test_no_minute_has_more_tokens_than_the_limit_and_one_request(
     assert found[-1][0] <= sum(amounts) / limit * MINUTE_S / 0.98 + spread_s
 
 
-def test_both_limits_are_kept_together() -> None:
+def test_both_limits_hold_together() -> None:
     rng = Random(5)
     amounts = [rng.choice((10.0, 900.0)) for _ in range(300)]
 

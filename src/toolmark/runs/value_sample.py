@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from array import array
 
-import numpy as np
-
 from toolmark.core import seeds
 from toolmark.core.records import Record
 
@@ -78,6 +76,6 @@ class ValueSample:
         return len(self._values) + self._n_beyond
 
     def _percentiles(self, *percents: int) -> list[float]:
-        values = np.sort(np.frombuffer(self._values, np.float32))
+        values = sorted(self._values)
         ranks = [-(-len(values) * percent // 100) - 1 for percent in percents]  # rounded up
-        return [round(float(values[rank]), N_DECIMALS) for rank in ranks]
+        return [round(values[rank], N_DECIMALS) for rank in ranks]
