@@ -9,7 +9,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -54,6 +54,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(marker)
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_root_certificate() -> Iterator[None]:
+    """Clients of endpoints trust one root, whose key is gone, in the place of all of the system's.
+
+    Tests ask servers on this machine, and to read all roots takes longer than to be answered.
+    """
+    from toolmark.models.http_client import HttpClient
+
+    build = HttpClient.__init__
+
+    def build_quickly(client: HttpClient, *values: Any, **named: Any) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SSL_CERT_FILE", str(HERE / "servers/root.pem"))
+            patch.setenv("SSL_CERT_DIR", "")
+            build(client, *values, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HttpClient, "__init__", build_quickly)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -147,7 +147,8 @@ def test_the_next_step_names_the_flag_and_a_tool_format() -> None:
     steps = {each.name: parser_step(each) for each in SYNTAXES}
     assert "--tool-call-parser hermes" in steps["hermes"]
     assert steps["hermes"].endswith("--tool-format hermes")
-    assert steps["openai"].endswith("--tool-format prompt")
+    assert steps["openai"].endswith("--tool-format openai")
+    assert steps["kimi_k3"].endswith("--tool-format prompt")
 
 
 @given(st.lists(st.sampled_from([*PIECES, "f", "g", " ", "\n", "{", '"', "1", "(", "x" * 200])))

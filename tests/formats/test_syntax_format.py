@@ -52,7 +52,7 @@ def _calls(drawn: list[tuple[str, dict[str, Any]]]) -> tuple[Call, ...]:
     )
 
 
-@pytest.mark.parametrize("tool_format", FORMATS, ids=lambda each: each.name)
+# what is drawn is written in every format: to draw takes longer than to write and to read
 @given(
     drawn=st.lists(
         st.tuples(names, st.dictionaries(st.text(min_size=1), values, max_size=3)),
@@ -60,24 +60,25 @@ def _calls(drawn: list[tuple[str, dict[str, Any]]]) -> tuple[Call, ...]:
         max_size=3,
     )
 )
-def test_what_is_written_is_read_back(
-    tool_format: SyntaxFormat, drawn: list[tuple[str, dict[str, Any]]]
+def test_what_is_written_is_read_back_in_every_format(
+    drawn: list[tuple[str, dict[str, Any]]],
 ) -> None:
     calls = _calls(drawn)
-    parsed = tool_format.parse_reply(tool_format.render_calls(calls), ())
-    assert (parsed.calls, parsed.fault, parsed.reply) == (calls, "", None)
+    for tool_format in FORMATS:
+        parsed = tool_format.parse_reply(tool_format.render_calls(calls), ())
+        found = (tool_format.name, parsed.calls, parsed.fault, parsed.reply)
+        assert found == (tool_format.name, calls, "", None)
 
 
-@by_format
 @given(text=st.text() | st.sampled_from(["1", '"1"', "true", "null", "[1]"]), number=st.integers())
-def test_a_text_of_a_tools_schema_stays_text(
-    tool_format: SyntaxFormat, text: str, number: int
-) -> None:
+def test_a_text_of_a_tools_schema_stays_text_in_every_format(text: str, number: int) -> None:
     text, number = json_codec.escape_surrogates(text), number % 1000
     properties = {"a": {"type": "string"}, "b": {"type": "integer"}}
     calls = _calls([("f_x", {"a": text, "b": number})])
     tools = (Tool(name="f_x", parameters={"properties": properties}),)
-    assert tool_format.parse_reply(tool_format.render_calls(calls), tools).calls == calls
+    for tool_format in FORMATS:
+        parsed = tool_format.parse_reply(tool_format.render_calls(calls), tools)
+        assert (tool_format.name, parsed.calls) == (tool_format.name, calls)
 
 
 @by_format
@@ -147,9 +148,23 @@ def test_positional_arguments_have_the_names_of_the_schema() -> None:
     assert pythonic.parse_reply(Reply(text="[add(1, 2)]"), (TOOL,)).fault
 
 
+def test_harmony_is_read_after_thoughts_in_its_own_channels() -> None:
+    harmony = syntax_formats()["openai"]
+    text = (
+        "<|channel|>analysis<|message|>I need add.<|end|><|start|>assistant"
+        '<|channel|>commentary to=functions.add <|constrain|>json<|message|>{"a": 1}<|call|>'
+    )
+    (call,) = harmony.parse_reply(Reply(text=text), (TOOL,)).calls
+    assert (call.name, call.arguments) == ("add", '{"a": 1}')
+    _, shown = harmony.render_results(Reply(text=text), (call,), (Result(parts=(Text("3"),)),))
+    assert shown.text == (
+        "<|start|>functions.add to=assistant<|channel|>commentary<|message|>3<|end|>"
+    )
+
+
 def test_every_suite_can_be_asked_in_them() -> None:
     assert set(syntax_formats()) <= set(default_tool_formats())
-    assert is_syntax_format("hermes") and not is_syntax_format("openai")
+    assert is_syntax_format("hermes") and not is_syntax_format("kimi_k3")
     assert not is_syntax_format("native")
 
 

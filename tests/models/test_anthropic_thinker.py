@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.models import thinking_runs
 from tests.models.thinking_runs import success
 from tests.servers import fake
-from tests.servers.anthropic_server import BINDING_BETA, Json, Refusal, Thinker, check_request
+from tests.servers.anthropic_server import BINDING_BETA, Json, Thinker
 
 from toolmark.agents.tool_loop import render_reply
 from toolmark.core.errors import Rejected
@@ -22,7 +20,6 @@ from toolmark.core.records import Message, Reply, Request, Result, Sampling, Tex
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.wires.anthropic_messages import MESSAGES_WIRE
-from toolmark.models.wires.anthropic_request import MessagesEncoder
 from toolmark.runs.run_store import Run
 
 MODEL = "claude-opus-5-5"
@@ -32,28 +29,6 @@ HEADERS = {"anthropic-version": "2023-06-01"}
 def play(server: fake.Server, folder: Path, **more: Any) -> Run:
     """Run FuncBench on a thinker."""
     return thinking_runs.play(server, folder, "anthropic", MODEL, **more)
-
-
-def faults(thinker: Thinker) -> list[str]:
-    """Return why requests were refused, but for settings that a thinker does not take."""
-    return [each for each in thinker.refusals if "deprecated for this model" not in each]
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_thinker_solves_funcbench(tmp_path: Path, stream: bool) -> None:
-    thinker = Thinker()
-    with fake.in_thread(thinker) as server:
-        assert success(play(server, tmp_path, stream=stream)) == 1.0
-    assert not faults(thinker)
-    assert max(len(body["messages"]) for body in thinker.bodies) > 4
-    assert {body.get("stream", False) for body in thinker.bodies} == {stream}
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_thoughts_survive_the_cache_and_a_run_that_goes_on(tmp_path: Path, stream: bool) -> None:
-    thinker = Thinker(fails_from=9)
-    thinking_runs.check_resumption(thinker, play, tmp_path, stream=stream)
-    assert not faults(thinker)
 
 
 def test_settings_that_a_model_refuses_are_left_out_and_on_record(tmp_path: Path) -> None:
@@ -242,25 +217,6 @@ MUTATIONS: dict[str, tuple[Callable[[Json], None], str]] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def long_body(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Json]:
-    """The longest request that a run sent."""
-    thinker = Thinker()
-    with fake.in_thread(thinker) as server:
-        play(server, tmp_path_factory.mktemp("runs"))
-    yield max(thinker.bodies, key=lambda body: len(body["messages"]))
-
-
-@pytest.mark.parametrize("name", MUTATIONS)
-def test_the_endpoint_refuses_what_was_changed(long_body: Json, name: str) -> None:
-    change, words = MUTATIONS[name]
-    body = copy.deepcopy(long_body)
-    assert check_request(body, HEADERS) == []
-    change(body)
-    with pytest.raises(Refusal, match=words):
-        check_request(body, HEADERS)
-
-
 def test_a_later_request_begins_with_the_bytes_of_an_earlier_one(tmp_path: Path) -> None:
     thinker = Thinker()
     with fake.in_thread(thinker) as server:
@@ -272,24 +228,6 @@ def test_a_later_request_begins_with_the_bytes_of_an_earlier_one(tmp_path: Path)
         key = json.dumps([body.get("system", 0), body["tools"], body["messages"][0]])
         longest = openings[key]["messages"]
         assert longest[: len(body["messages"])] == body["messages"]
-
-
-def test_a_client_that_drops_thoughts_solves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encode = MessagesEncoder.encode_request
-
-    def forget(self: MessagesEncoder, request: Request, **more: Any) -> Any:
-        messages = tuple(replace(each, provider_state=None) for each in request.messages)
-        return encode(self, replace(request, messages=messages), **more)
-
-    monkeypatch.setattr(MessagesEncoder, "encode_request", forget)
-    thinker = Thinker()
-    with fake.in_thread(thinker) as server:
-        found = play(server, tmp_path).summary()
-    assert (found["n_run"], found["failures"]) == (0, {"rejected.other": found["n_not_run"]})
-    words = "must start with a thinking block"
-    assert all(words in each for each in faults(thinker)) and faults(thinker)
 
 
 def test_effort_is_sent_as_the_model_takes_it(tmp_path: Path) -> None:

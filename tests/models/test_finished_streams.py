@@ -13,7 +13,7 @@ from tests.servers import fake
 
 from toolmark.core.errors import EndpointError
 from toolmark.core.records import Message, Reply, Request, Text
-from toolmark.models import http_client
+from toolmark.models import stream_reader
 from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.wire_names import WIRE_NAMES, WireName
 from toolmark.models.wires.wire_registry import wire_by_name
@@ -72,7 +72,7 @@ async def outcome(wire: WireName, behaviour: fake.Behaviour) -> Reply | Endpoint
 def test_a_finished_stream_is_a_reply_however_it_ends(
     wire: WireName, then: str, after: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_client, "_FINISHED_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(stream_reader, "_FINISHED_TIMEOUT_S", 0.01)
     found = asyncio.run(outcome(wire, fake.send(written(EVENTS[wire], after), then=then)))
     assert isinstance(found, Reply), str(found)
     assert (found.text, found.stop) == ("Hi", "stop")

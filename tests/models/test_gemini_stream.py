@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable
-from itertools import pairwise
-from random import Random
 from typing import Any
 
 import pytest
@@ -14,12 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.models.test_gemini_request import CALLS, PARTS, SPOKEN, TEXT
-from tests.servers.gemini_server import events, response, said, write_events
+from tests.servers.gemini_server import events, response, said
 
 from toolmark.core.errors import TornReply
-from toolmark.core.json_codec import encode_record
 from toolmark.core.records import Reply
-from toolmark.models.event_stream import EventStreamParser
 from toolmark.models.wires.gemini import GEMINI_WIRE
 from toolmark.models.wires.reply_parts import ErrorInBody
 from toolmark.models.wires.tool_names import NO_TOOLS
@@ -27,11 +22,6 @@ from toolmark.models.wires.tool_names import NO_TOOLS
 Json = dict[str, Any]
 WHOLE = response([*PARTS[:2], {"text": " Ja: ü, 😀."}, *PARTS[2:]])
 SIGNED: Json = {"text": "Done.", "thoughtSignature": "c2ln"}
-PIECES = [
-    b"null", b"-1", b"NaN", b"[]", b"{}", b'""', b"[" * 40, b'"\\ud800"', b"\xff", b"\x00", b"\n",
-    b'"error":{"code":429},', b'"parts":5,', b'"candidates":null,', b'"thought":1,', b"\n\n",
-    b'"finishReason":"STOP",', b"data: {}\n\n",
-]  # fmt: skip
 
 
 def decode(body: bytes) -> Reply:
@@ -99,98 +89,9 @@ def test_texts_are_joined_up_to_a_signature_and_no_further(texts: list[str]) -> 
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("finish", "stop"), [("STOP", "stop"), ("MAX_TOKENS", "length"), ("SAFETY", "refused")]
-)
-def test_a_stream_says_how_it_ended(finish: str, stop: str) -> None:
-    assert decode(joined(events(response(PARTS, finish)))).stop == stop
-
-
 def test_a_blocked_request_is_refused_in_a_stream() -> None:
     blocked = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {}}
     assert decode(joined([blocked])).stop == "refused"
-
-
-def test_a_stream_that_ends_early_is_torn() -> None:
-    parts = list(events(WHOLE))
-    for n in range(len(parts)):
-        with pytest.raises(TornReply):
-            joined(parts[:n])
-
-
-def test_an_event_that_is_cut_is_torn_at_every_byte() -> None:
-    parts = [json.dumps(part).encode() for part in events(WHOLE)]
-    for at, data in enumerate(parts):
-        for n in range(len(data)):
-            assembler = GEMINI_WIRE.make_assembler()
-            for each in parts[:at]:
-                assembler.add_event("", each)
-            with pytest.raises(TornReply):
-                assembler.add_event("", data[:n])
-                assembler.whole_body()
-
-
-STREAM = write_events(events(WHOLE))
-
-
-def read(chunks: Iterable[bytes]) -> Reply:
-    """Read a stream as the transport does."""
-    assembler, parser = GEMINI_WIRE.make_assembler(), EventStreamParser()
-    for chunk in chunks:
-        for event in parser.add_chunk(chunk):
-            assembler.add_event(event.name, event.data)
-    return decode(assembler.whole_body())
-
-
-@given(st.lists(st.integers(0, len(STREAM)), max_size=20))
-def test_chunks_make_no_difference(cuts: list[int]) -> None:
-    places = [0, *sorted(cuts), len(STREAM)]
-    found = read(STREAM[a:b] for a, b in pairwise(places))
-    assert found == read([STREAM])
-    assert stateless(found) == stateless(decode(json.dumps(WHOLE).encode()))
-
-
-def test_a_stream_that_is_cut_at_any_byte_is_torn() -> None:
-    # the last two bytes end the line after the last event
-    for n in range(len(STREAM) - 1):
-        with pytest.raises(TornReply):
-            read([STREAM[:n]])
-
-
-def fuzz(n: int) -> Counter[str]:
-    """Read n damaged streams; return how often they became what. Anything else is raised."""
-    rng, counts = Random(n), Counter[str]()
-    for _ in range(n):
-        data = bytearray(STREAM)
-        for _ in range(rng.randint(1, 3)):
-            at = rng.randrange(len(data) + 1)
-            to = min(len(data), at + rng.randint(0, 40))
-            match rng.randrange(5):
-                case 0:
-                    data[at:to] = rng.choice(PIECES)
-                case 1:
-                    data[at:at] = rng.choice(PIECES)
-                case 2:
-                    del data[at:to]
-                case 3:
-                    data[at % len(data)] = rng.randrange(256)
-                case _:
-                    data[at:at] = data[at:to]
-        try:
-            encode_record(found := read([bytes(data)]))
-            counts[found.stop] += 1
-        except (TornReply, ErrorInBody) as error:
-            counts[type(error).__name__] += 1
-    return counts
-
-
-def test_two_thousand_damaged_streams_are_replies_or_errors() -> None:
-    assert {"stop", "TornReply"} <= fuzz(2000).keys()
-
-
-@pytest.mark.long
-def test_a_hundred_thousand_damaged_streams_are_replies_or_errors() -> None:
-    assert fuzz(100_000).total() == 100_000
 
 
 def test_marks_say_when_output_and_calls_began() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.models import thinking_runs
 from tests.models.thinking_runs import success
 from tests.servers import fake
@@ -29,7 +28,6 @@ from toolmark.core.records import Call, Message, Reply, Request, Result, Text, T
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.wires.gemini import GEMINI_WIRE
-from toolmark.models.wires.gemini_request import GeminiEncoder
 from toolmark.runs.run_store import Run
 
 
@@ -55,13 +53,6 @@ def test_a_thinker_solves_funcbench(tmp_path: Path, stream: bool, thinks: bool) 
     assert {target.endswith("?alt=sse") for target in thinker.targets} == {stream}
     configs = [body["generationConfig"] for body in thinker.bodies]
     assert all(("thinkingConfig" in config) == thinks for config in configs)
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_signatures_survive_the_cache_and_a_run_that_goes_on(tmp_path: Path, stream: bool) -> None:
-    thinker = Thinker(fails_from=9)
-    thinking_runs.check_resumption(thinker, play, tmp_path, stream=stream)
-    assert not thinker.refusals
 
 
 # --- what the endpoint refuses ----------------------------------------------------------
@@ -197,16 +188,6 @@ def long_body(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Json]:
     yield max(parallel, key=lambda body: len(body["contents"]))
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
-def test_the_endpoint_refuses_what_was_changed(long_body: Json, name: str) -> None:
-    change, words = MUTATIONS[name]
-    body = copy.deepcopy(long_body)
-    check_request(body)
-    change(body)
-    with pytest.raises(Refusal, match=words):
-        check_request(body)
-
-
 def test_signatures_are_demanded_in_the_current_turn_alone(long_body: Json) -> None:
     body = copy.deepcopy(long_body)
     answer = {"role": "model", "parts": [{"text": "Done."}]}
@@ -214,24 +195,6 @@ def test_signatures_are_demanded_in_the_current_turn_alone(long_body: Json) -> N
     for part in signed(body):
         del part["thoughtSignature"]
     check_request(body)
-
-
-def test_a_client_that_drops_signatures_solves_nothing_and_the_run_stops(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encode = GeminiEncoder.encode_request
-
-    def forget(self: GeminiEncoder, request: Request, **more: Any) -> Any:
-        messages = tuple(replace(each, provider_state=None) for each in request.messages)
-        return encode(self, replace(request, messages=messages))
-
-    monkeypatch.setattr(GeminiEncoder, "encode_request", forget)
-    thinker = Thinker()
-    with fake.in_thread(thinker) as server:
-        found = play(server, tmp_path).summary()
-    assert (found["n_run"], found["failures"]) == (0, {"rejected.other": found["n_not_run"]})
-    assert thinker.refusals
-    assert all("is missing a thought_signature" in each for each in thinker.refusals)
 
 
 # --- conversations of other models ------------------------------------------------------

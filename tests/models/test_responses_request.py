@@ -105,6 +105,14 @@ def test_the_shape_of_a_request() -> None:
     assert sent.adaptations == (Adaptation(kind="tool_name", detail="get.weather -> get_weather"),)
 
 
+def test_an_extra_field_that_is_none_leaves_a_member_of_a_tool_out() -> None:
+    tool = Tool(name="f", extra_fields={"strict": None, "response": {"type": "object"}})
+    assert encode(USER, tools=(tool,))["tools"] == [
+        {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}},
+         "response": {"type": "object"}}
+    ]  # fmt: skip
+
+
 def test_the_least_that_is_sent() -> None:
     assert encode(USER) == {
         "model": "m", "input": [{"role": "user", "content": "hello"}], "store": False,

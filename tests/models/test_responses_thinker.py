@@ -2,48 +2,21 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from msgspec.structs import replace
 from tests.models import thinking_runs
 from tests.models.thinking_runs import success
 from tests.servers import fake, responses_server
-from tests.servers.responses_server import Json, Refusal, Thinker, check_request
+from tests.servers.responses_server import Json, Thinker
 
-from toolmark.core.records import Request
-from toolmark.models.wires.responses_request import ResponsesEncoder
 from toolmark.runs.run_store import Run
 
 
 def play(server: fake.Server, folder: Path, **more: Any) -> Run:
     """Run FuncBench on a thinker."""
     return thinking_runs.play(server, folder, "responses", **more)
-
-
-def faults(thinker: Thinker) -> list[str]:
-    """Return why requests were refused, but for settings that a thinker does not take."""
-    return [each for each in thinker.refusals if not each.startswith("Unsupported parameter")]
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_thinker_solves_funcbench(tmp_path: Path, stream: bool) -> None:
-    thinker = Thinker()
-    with fake.in_thread(thinker) as server:
-        assert success(play(server, tmp_path, stream=stream)) == 1.0
-    assert not faults(thinker)
-    assert max(sum(1 for _ in responses_server.outputs(b["input"])) for b in thinker.bodies) > 2
-    assert {body.get("stream", False) for body in thinker.bodies} == {stream}
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_thoughts_survive_the_cache_and_a_run_that_goes_on(tmp_path: Path, stream: bool) -> None:
-    thinker = Thinker(fails_from=9)
-    thinking_runs.check_resumption(thinker, play, tmp_path, stream=stream)
-    assert not faults(thinker)
 
 
 def test_a_model_that_does_not_think_is_asked_without_ciphertext_from_the_first_refusal_on(
@@ -150,40 +123,3 @@ MUTATIONS: dict[str, tuple[Callable[[Json], None], str]] = {
     "strict tools": (lambda body: body["tools"][0].pop("strict"), "Invalid schema"),
     "an unknown field": (lambda body: body.update(messages=[]), "Unknown parameter"),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def long_body(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Json]:
-    """The longest request that a run sent."""
-    thinker = Thinker()
-    with fake.in_thread(thinker) as server:
-        play(server, tmp_path_factory.mktemp("runs"))
-    yield max(thinker.bodies, key=lambda body: len(body["input"]))
-
-
-@pytest.mark.parametrize("name", MUTATIONS)
-def test_the_endpoint_refuses_what_was_changed(long_body: Json, name: str) -> None:
-    change, words = MUTATIONS[name]
-    body = copy.deepcopy(long_body)
-    check_request(body)
-    change(body)
-    with pytest.raises(Refusal, match=words):
-        check_request(body)
-
-
-def test_a_client_that_drops_thoughts_solves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encode = ResponsesEncoder.encode_request
-
-    def forget(self: ResponsesEncoder, request: Request, **more: Any) -> Any:
-        messages = tuple(replace(each, provider_state=None) for each in request.messages)
-        return encode(self, replace(request, messages=messages), **more)
-
-    monkeypatch.setattr(ResponsesEncoder, "encode_request", forget)
-    thinker = Thinker()
-    with fake.in_thread(thinker) as server:
-        found = play(server, tmp_path).summary()
-    assert (found["n_run"], found["failures"]) == (0, {"rejected.other": found["n_not_run"]})
-    words = "was provided without its required 'reasoning' item"
-    assert all(words in each for each in faults(thinker)) and faults(thinker)

@@ -24,7 +24,6 @@ Json = dict[str, Any]
 KEY = "sk-very-secret-key"
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 _GUARD_S = 100.0
-TIMEOUT_S = 1.0
 
 BODY = fake.calls(("get_weather", '{"city": "Zürich 😀"}'), ("f", "{}"))
 BODY["choices"][0]["message"]["reasoning_content"] = "Ich denke: ü, 😀."
@@ -212,73 +211,11 @@ def test_a_key_in_a_stream_is_refused() -> None:
     assert KEY not in str(caught.value)
 
 
-# --- faults -------------------------------------------------------------------------------
+# --- faults: test_endpoint_faults has the table --------------------------------------------
 
 
 def chunk(**members: Any) -> Json:
     return {"choices": [{"index": 0, "delta": members, "finish_reason": None}]}
-
-
-def _sse(*parts: Any) -> bytes:
-    return streams.events(parts, done=False)
-
-
-_ERROR = {"error": {"message": "slow down", "code": 429}}
-_HALF = _sse(chunk(content="half"))
-STREAM_FAULTS = [
-    ("reset in the stream", fake.send(streams.chunked([_HALF], is_complete=False), then="reset"),
-     "torn"),
-    ("closed in the stream", fake.send(streams.chunked([_HALF], is_complete=False), then="close"),
-     "torn"),
-    ("stalled in the stream", fake.send(streams.chunked([_HALF], is_complete=False), then="stall"),
-     "timeout"),
-    ("stalled before an event", fake.send(streams.CHUNKED_HEAD, then="stall"), "timeout"),
-    ("comments for ever", faults.repeated(streams.CHUNKED_HEAD, b"5\r\n: hi\n\r\n", 0.02),
-     "timeout"),
-    ("only comments", streams.raw_answer(b": one\n\n: two\n\n"), "torn"),
-    ("only the end", streams.raw_answer(streams.DONE), "torn"),
-    ("no finish", streams.answer(chunk(content="x")), "torn"),
-    ("an error in the stream", streams.answer(chunk(content="x"), _ERROR), "rate_limited"),
-    ("an error at once", streams.answer(_ERROR), "rate_limited"),
-    ("an error of no shape", streams.answer({"error": "broken"}), "unavailable"),
-    ("no JSON", streams.raw_answer(b"data: hello\n\n"), "torn"),
-    ("cut JSON", streams.raw_answer(b'data: {"choices": [\n\n'), "torn"),
-    ("a line without end", faults.repeated(
-        streams.CHUNKED_HEAD + b"6\r\ndata: \r\n", b"10000\r\n" + b"x" * 0x10000 + b"\r\n"),
-     "torn"),
-    ("events without end", faults.repeated(
-        streams.CHUNKED_HEAD, b"%x\r\n%s\r\n" % (len(_HALF * 200), _HALF * 200)), "torn"),
-    ("deep JSON", streams.raw_answer(b"data: " + b'{"a":' * 100_000 + b"\n\n"), "torn"),
-    ("many parts", streams.raw_answer(b"data: [" + b"{}," * 1_100_000 + b"{}]\n\n"), "torn"),
-    ("status 429", fake.answer(429, {"error": {"message": "slow down"}}), "rate_limited"),
-    ("status 500", fake.answer(500, b"no"), "unavailable"),
-    ("status 401", fake.answer(401, b"no"), "rejected.auth"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "became"), [f[1:] for f in STREAM_FAULTS], ids=[f[0] for f in STREAM_FAULTS]
-)
-def test_each_fault_of_a_stream_becomes_what_it_is(behaviour: fake.Behaviour, became: str) -> None:
-    timeout_s = TIMEOUT_S if became == "timeout" else _GUARD_S
-    with pytest.raises(EndpointError) as caught:
-        read(behaviour, timeout_s=timeout_s, limit=faults.LIMIT_BYTES)
-    assert caught.value.kind == became
-    assert len(str(caught.value)) < 2000
-
-
-@pytest.mark.parametrize("fault", faults.FAULTS, ids=[fault.name for fault in faults.FAULTS])
-def test_faults_of_plain_answers_are_the_same_for_stream_requests(fault: faults.Fault) -> None:
-    timeout_s = TIMEOUT_S if "timeout" in fault.became else _GUARD_S
-    became_plain = fault.became.split("|")
-    if fault.name == "an event stream":  # it is what was asked for
-        became_plain = ["reply:stop"]
-    try:
-        reply = read(fault.behaviour, timeout_s=timeout_s, limit=faults.LIMIT_BYTES)
-        became = f"reply:{reply.stop}"
-    except EndpointError as error:
-        became = error.kind
-    assert became in became_plain
 
 
 def test_small_tokens_in_large_frames_need_no_place() -> None:

@@ -36,12 +36,30 @@ def handled() -> Ask:
 @pytest.fixture(scope="session")
 def vendor_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of a new environment with the packages of the vendors of models."""
-    folder = tmp_path_factory.mktemp("vendors")
+    return make_environment(tmp_path_factory.mktemp("vendors"), "vendor_requirements.txt")
+
+
+@pytest.fixture(scope="session")
+def handler_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a new environment with the vendors' packages for the official handlers.
+
+    These are the oldest that the handlers take. What else they need is found in this environment.
+    """
+    folder = tmp_path_factory.mktemp("handlers")
+    python = make_environment(folder, "handler_requirements.txt")
+    ours = "\n".join(path for path in sys.path if path.endswith("site-packages"))
+    next(folder.glob("lib/*/site-packages")).joinpath("tests.pth").write_text(f"{ours}\n")
+    return python
+
+
+def make_environment(folder: Path, requirements: str) -> Path:
+    """Install packages from PyPI in a new environment; return its interpreter."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    requirements = str(Path(__file__).with_name("vendor_requirements.txt"))
-    command = [str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "-r", requirements]
+    python = folder / "bin/python"
+    listed = str(Path(__file__).with_name(requirements))
+    command = [str(python), "-m", "pip", "install", "--quiet", "-r", listed]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if done.returncode:
         reason = next((line for line in done.stderr.splitlines() if "ERROR" in line), done.stderr)
         pytest.fail(f"the packages of the vendors cannot be installed from PyPI: {reason}")
-    return folder / "bin/python"
+    return python

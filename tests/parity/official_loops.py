@@ -8,76 +8,34 @@ where this environment has them, else through stand-ins that send what the packa
 import ast
 import builtins
 import contextlib
-import http.client
 import importlib
 import importlib.util
-import json
 import os
+import sysconfig
 import types
 from contextlib import nullcontext
-from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-VENDORS = ("anthropic", "google", "mistralai", "openai")
-FOUND = [name for name in VENDORS if name != "google" and importlib.util.find_spec(name)]
-if "anthropic" in FOUND:  # of the environment with all of them; imported before anything is stubbed
-    for each in (*VENDORS, "google.genai", "openai.types.responses", "httpx", "requests"):
+# google is a namespace of many packages; an environment that has anthropic has its own as well
+VENDORS = ("anthropic", "mistralai", "openai")
+FOUND = [name for name in VENDORS if importlib.util.find_spec(name)]
+if "anthropic" in FOUND:  # imported before anything is stubbed
+    FOUND.append("google")
+    for each in (*FOUND, "google.genai", "openai.types.responses", "requests"):
         importlib.import_module(each)
 
 wheel: Any = importlib.import_module("wheel")  # beside this script, as are the next
 if FOUND:  # with all that they import
-    wheel.PACKAGES.update(packages_distributions())
+    wheel.PACKAGES.update(each.stem for each in Path(sysconfig.get_path("purelib")).iterdir())
 handlers: Any = importlib.import_module("official_handlers")
 standins: Any = importlib.import_module("standins")
+clients: Any = importlib.import_module("vendor_clients")
 
 CODE = "bfcl_eval.eval_checker.multi_turn_eval"
 
 
-# --- stand-ins for the vendors' packages ------------------------------------------------
-
-
-class Given:
-    """A JSON object whose members are attributes; it is sent back as it came."""
-
-    def __init__(self, raw: dict[str, Any]) -> None:
-        self.raw = raw
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name not in self.raw:
-            raise AttributeError(name)
-        return given(self.raw[name])
-
-
-def given(value: Any) -> Any:
-    if isinstance(value, dict):
-        return Given(value)
-    return [given(each) for each in value] if isinstance(value, list) else value
-
-
-def plain(value: Any) -> Any:
-    """Return what a package sends for a value: an answer goes back as it came."""
-    if isinstance(value, Given):
-        return value.raw
-    if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, list) else value
-
-
-class Chat:
-    """Stands for a client of chat completions."""
-
-    def __init__(self, url: str) -> None:
-        self.parts = urlsplit(url)
-        self.line = http.client.HTTPConnection(self.parts.netloc)
-        self.chat = self.completions = self
-
-    def create(self, **body: Any) -> Any:
-        body |= body.pop("extra_body", {})
-        path = f"{self.parts.path}/chat/completions"
-        self.line.request("POST", path, json.dumps(plain(body)))
-        return given(json.loads(self.line.getresponse().read()))
+# --- the loops --------------------------------------------------------------------------
 
 
 class Search:
@@ -90,9 +48,6 @@ class Search:
         return {"organic_results": standins.found(self.asked["q"], self.asked["kl"])}
 
 
-# --- the loops --------------------------------------------------------------------------
-
-
 class Loops:
     """Plays entries as `bfcl generate` does, and judges them as `bfcl evaluate` does."""
 
@@ -100,6 +55,11 @@ class Loops:
         self.scratch = Path(scratch)
         wheel.stub("faiss", IndexFlatIP=standins.Index, IndexIDMap=standins.Index)
         wheel.stub("sentence_transformers", SentenceTransformer=standins.Encoder)
+        if "anthropic" not in FOUND:
+            wheel.stub(
+                "anthropic.types", TextBlock=clients.TextBlock, ToolUseBlock=clients.ToolUseBlock
+            )
+            wheel.stub("google.genai.types", **clients.GOOGLE_TYPES)
         self.handlers = handlers.Handlers(path, scratch)
         self.turns = self.handlers.turns
         self.turns.handler.__dict__["eval"] = handlers.guarded
@@ -168,7 +128,7 @@ class Loops:
         self, handler: Any, model: str, category: str, entry: dict[str, Any], url: str
     ) -> list[Any]:
         id = entry["id"]
-        handler.client = client(f"{url}/{id}/v1")
+        handler.client = client(handler.model_style.name, f"{url}/{id}")
         self.turns.renew()
         try:
             result, _ = handler.inference(entry, False, True)
@@ -184,11 +144,21 @@ class Loops:
         return [id, result, self.handlers.found(model, result, truth)]
 
 
-def client(url: str) -> Any:
-    """Return a client of chat completions at an address."""
+def client(style: str, url: str) -> Any:
+    """Return a client for handlers of a style, at an address without a version."""
+    if style == "ANTHROPIC":
+        if "anthropic" in FOUND:
+            return importlib.import_module("anthropic").Anthropic(base_url=url, api_key="none")
+        return clients.Messages(f"{url}/v1")
+    if style == "GOOGLE":
+        if "anthropic" in FOUND:
+            genai = importlib.import_module("google.genai")
+            return genai.Client(api_key="none", http_options={"base_url": url})
+        return clients.GenerateContent(f"{url}/v1beta")
     if "openai" in FOUND:
-        return importlib.import_module("openai").OpenAI(base_url=url, api_key="none")
-    return Chat(url)
+        return importlib.import_module("openai").OpenAI(base_url=f"{url}/v1", api_key="none")
+    made = clients.Responses if style == "OPENAI_RESPONSES" else clients.Chat
+    return made(f"{url}/v1")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Checks JSON against the types of OpenAI's package; run in an environment that has it.
 
 Reads a list of [kind, value] and writes a list of faults, "" for none. Kinds are `request`,
-`response` and `event`. The package's own parsing ignores unknown members, and reads lists lazily,
+`response` and `event` of the Responses API, and `chat_request`, `chat_response` and `chat_chunk` of
+chat completions. The package's own parsing ignores unknown members, and reads lists lazily,
 so requests are checked here member by member.
 """
 
@@ -13,6 +14,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Union, get_args, get_origin
 
 from openai._types import SequenceNotStr
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.chat.completion_create_params import (
+    CompletionCreateParamsNonStreaming,
+    CompletionCreateParamsStreaming,
+)
 from openai.types.responses import Response, ResponseStreamEvent
 from openai.types.responses.response_create_params import (
     ResponseCreateParamsNonStreaming,
@@ -21,6 +27,7 @@ from openai.types.responses.response_create_params import (
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import get_type_hints, is_typeddict
 
+_REQUIRED = "typing.Required"
 _LISTS = (list, Iterable, Sequence, SequenceNotStr)
 _EVENT = TypeAdapter(ResponseStreamEvent)
 
@@ -58,7 +65,10 @@ def _fault_of_object(value: Any, kind: Any, place: str) -> str:
     if not isinstance(value, dict):
         return f"{place}: no object"
     hints = get_type_hints(kind)
-    for name in kind.__required_keys__ - value.keys():
+    marked = get_type_hints(kind, include_extras=True)
+    required = {name for name, hint in marked.items() if str(get_origin(hint)) == _REQUIRED}
+    # written as text, a member's mark is not among the keys that the class has for required
+    for name in (kind.__required_keys__ | required) - value.keys():
         return f"{place}: lacks {name} of {kind.__name__}"
     for name in value.keys() - hints.keys():
         return f"{place}: {name} is unknown to {kind.__name__}"
@@ -66,17 +76,25 @@ def _fault_of_object(value: Any, kind: Any, place: str) -> str:
     return next(filter(None, found), "")
 
 
+# of requests: the type of a whole one, and that of a streamed one
+_REQUESTS: dict[str, tuple[Any, Any]] = {
+    "request": (ResponseCreateParamsNonStreaming, ResponseCreateParamsStreaming),
+    "chat_request": (CompletionCreateParamsNonStreaming, CompletionCreateParamsStreaming),
+}
+_ANSWERS: dict[str, Any] = {
+    "response": Response.model_validate,
+    "event": _EVENT.validate_python,
+    "chat_response": ChatCompletion.model_validate,
+    "chat_chunk": ChatCompletionChunk.model_validate,
+}
+
+
 def _find_fault(kind: str, value: Any) -> str:
-    if kind == "request":
-        is_stream = value.get("stream")
-        return find_fault(
-            value, ResponseCreateParamsStreaming if is_stream else ResponseCreateParamsNonStreaming
-        )
+    if kind in _REQUESTS:
+        whole, streamed = _REQUESTS[kind]
+        return find_fault(value, streamed if value.get("stream") else whole)
     try:
-        if kind == "response":
-            Response.model_validate(value)
-        else:
-            _EVENT.validate_python(value)
+        _ANSWERS[kind](value)
     except ValidationError as error:
         return str(error)
     return ""

@@ -14,10 +14,10 @@ from toolmark.official_bfcl import official_data
 Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
 
 
-def run(script: str, *arguments: str, said: str = "") -> str:
+def run(script: str, *arguments: str, said: str = "", python: Path | None = None) -> str:
     """Run a script on the unpacked wheel and return what it prints."""
     command = [
-        sys.executable,
+        str(python or sys.executable),
         str(Path(__file__).with_name(script)),
         str(official_data.fetch_wheel()),
     ]
@@ -28,11 +28,11 @@ def run(script: str, *arguments: str, said: str = "") -> str:
     return done.stdout
 
 
-def asker(script: str) -> Ask:
+def asker(script: str, python: Path | None = None) -> Ask:
     """Return what sends jobs to a script, and brings its answers."""
 
     def ask(jobs: Sequence[Sequence[Any]]) -> list[Any]:
-        answers: list[Any] = json.loads(run(script, said=json.dumps(jobs)))
+        answers: list[Any] = json.loads(run(script, said=json.dumps(jobs), python=python))
         assert len(answers) == len(jobs)
         return answers
 

@@ -67,9 +67,12 @@ def ours(task: Task, made: list[tuple[str, dict[Any, Any]]]) -> list[Any]:
     return [False, fault.error_type, [near.error_type for near in fault.candidates]]
 
 
-def test_matcher_agrees_with_the_official_checker(official: Ask, tasks: list[Task]) -> None:
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.long)])
+def test_matcher_agrees_with_the_official_checker(
+    official: Ask, tasks: list[Task], every: int
+) -> None:
     outputs = []
-    for task, row in answered(tasks):
+    for task, row in list(answered(tasks))[::every]:
         made = bfcl_controls.expected_calls(task)
         outputs.append((task, row, made))
         for repeat in range(EACH_FOREIGN if task.category in official_data.NON_PYTHON else EACH):
@@ -99,10 +102,11 @@ def test_matcher_agrees_with_the_official_checker(official: Ask, tasks: list[Tas
     print(f"by category: {dict(categories)}")
     print(f"official checker crashed on {apart.total()}, not compared: {dict(apart)}")
     assert wrong == []
-    assert kinds.total() >= 50_000
+    assert kinds.total() >= 50_000 / every
     assert len(kinds) >= 17
     assert (
-        len(categories) == 10 and min(categories[name] for name in official_data.NON_PYTHON) > 2_500
+        len(categories) == 10
+        and min(categories[name] for name in official_data.NON_PYTHON) > 2_500 / every
     )
     assert apart.total() < 0.02 * kinds.total()
 

@@ -38,7 +38,7 @@ def digest(tools: tuple[Tool, ...]) -> str:
             "name": tool.name.replace(".", "_"),
             "description": tool.description,
             "parameters": tool.parameters,
-            **tool.extra_fields,
+            **{name: each for name, each in tool.extra_fields.items() if each is not None},
         }
         for tool in tools
     ]

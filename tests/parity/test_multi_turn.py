@@ -269,13 +269,15 @@ def judged(task: Task, tool_format: str, replies: list[tuple[int, Reply]]) -> li
     return [verdict.outcome == "correct", primary[0] if primary else ""]
 
 
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.long)])
 def test_official_verdicts_and_error_types_are_equal(
-    tasks: list[tuple[Task, int]], capsys: pytest.CaptureFixture[str]
+    tasks: list[tuple[Task, int]], capsys: pytest.CaptureFixture[str], every: int
 ) -> None:
     jobs: list[Any] = []
     ours: list[Any] = []
-    truths = [played(task, seeds.make_rng(0, task.id, 0, "truth")) for task, _ in tasks]
-    for task, row in tasks:
+    chosen = tasks[::every]
+    truths = [played(task, seeds.make_rng(0, task.id, 0, "truth")) for task, _ in chosen]
+    for task, row in chosen:
         for repeat in range(NATIVE + TEXT):
             rng = seeds.make_rng(0, task.id, repeat, "damage")
             made = damage(played(task, rng), task, truths, rng)
@@ -291,8 +293,8 @@ def test_official_verdicts_and_error_types_are_equal(
         kinds = Counter(str(b[1]) for _, _, b in pairs)
         print(f"\nmulti-turn: {len(pairs)} trajectories compared, apart {dict(apart)}, {kinds}")
     assert not unequal, unequal[:3]
-    assert len(pairs) >= 4000
-    assert min(Counter(job[1] for job, _, _ in pairs).values()) >= 1000
+    assert len(pairs) >= 4000 / every
+    assert min(Counter(job[1] for job, _, _ in pairs).values()) >= 1000 / every
     assert sum(apart.values()) < 0.05 * len(jobs)
 
 
@@ -332,6 +334,8 @@ def test_logarithms_are_those_of_the_library() -> None:
     rng = seeds.make_rng(0, "logarithm", 0, "test")
     sizes: tuple[Any, ...] = (0, 1, 2, 3, 4, 5, 10, 14, 15, 16, 30, 100, -3, 2.0, "7")
     numbers: list[Any] = [20, 10, 3287.0, 6.0, 36.0, 630.0, 980.0, "20", 1, 10**25, 1e-7, 2**40]
+    for odd in (None, [1], {"a": 1.5}, "A b", ""):
+        assert _log(module, 3, odd, 2) == _log(mpmath, 3, odd, 2)
     for _ in range(3000):
         numbers_now = [*numbers, rng.random() * 1000, seeds.draw_between(rng, 1, 5000)]
         case = [seeds.draw_one(rng, x) for x in (sizes, numbers_now, numbers_now)]
@@ -344,6 +348,8 @@ def _log(module: Any, digits: Any, value: Any, base: Any) -> str:
         return repr(module.log(value) / module.log(base))
     except ZeroDivisionError:
         return "zero"
+    except TypeError as error:
+        return str(error)
 
 
 def test_tools_are_the_official_docs_with_their_hints(tasks: list[tuple[Task, int]]) -> None:

@@ -18,7 +18,8 @@ from typing import Any, NoReturn
 
 REAL = frozenset((
     "bfcl_eval", "mpmath", "numpy", "official", "official_turns", "rank_bm25", "standins",
-    "tree_sitter", "tree_sitter_java", "tree_sitter_javascript", "wheel", *sys.stdlib_module_names,
+    "tree_sitter", "tree_sitter_java", "tree_sitter_javascript", "vendor_clients", "wheel",
+    *sys.stdlib_module_names,
 ))  # fmt: skip
 
 

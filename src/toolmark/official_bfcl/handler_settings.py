@@ -68,6 +68,7 @@ class HandlerSettings(DataRecord, frozen=True, kw_only=True):
     model_settings: tuple[ModelSettings, ...] = ()
     response: Literal["field", "description", "dropped"] = "field"
     schema: Literal["", "google"] = ""
+    strict: Literal["", "unset"] = ""
     joins_user_messages: bool = False
 
     def sampling_of(self, model: str, *, is_native: bool) -> Sampling:

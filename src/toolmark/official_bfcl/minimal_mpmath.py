@@ -7,7 +7,8 @@ that no dependency is needed; a test compares them with the library itself.
 
 from __future__ import annotations
 
-from decimal import Context, Decimal
+from contextlib import suppress
+from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
@@ -63,14 +64,16 @@ def make_mpmath_module() -> ModuleType:
 
 
 def _to_fraction(x: Any, bits: int) -> Fraction:
+    """Return a number. Raises TypeError, in the words of the library, for what is none."""
     if isinstance(x, int | float):
         return Fraction(x)
     if isinstance(x, str):
-        number = Decimal(x.strip())
-        if not number.is_finite() or abs(number.adjusted()) > MAX_DIGITS:
-            raise ValueError("the number is too large")
-        return round_to_bits(Fraction(number), bits)
-    raise TypeError(f"cannot create a number from {x!r}")
+        with suppress(InvalidOperation):
+            number = Decimal(x.strip())
+            if not number.is_finite() or abs(number.adjusted()) > MAX_DIGITS:
+                raise ValueError("the number is too large")
+            return round_to_bits(Fraction(number), bits)
+    raise TypeError(f"cannot create mpf from {x!r}")
 
 
 def _natural_log(x: Fraction, bits: int) -> Fraction:

@@ -71,9 +71,13 @@ class OfficialNative(NativeFormat):
     def render_results(
         self, reply: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
     ) -> tuple[Message, ...]:
-        """Return the reply and the results; a reply that was not executed stays as it was sent."""
+        """Return the reply and the results; a reply that was not executed stays as it was sent.
+
+        No result is marked as an error: no handler does so, and some wires show the mark.
+        """
         if calls or not reply.calls:
-            return super().render_results(reply, calls, results)
+            unmarked = tuple(replace(result, is_error=False) for result in results)
+            return super().render_results(reply, calls, unmarked)
         parts = (Text(reply.text),) if reply.text else ()
         return (Message(role="assistant", parts=parts, calls=with_unique_ids(reply.calls)),)
 
@@ -102,10 +106,12 @@ def render_tool(tool: Tool, settings: HandlerSettings) -> Tool:
         return tool
     if settings.schema == "google":
         tool = replace(tool, parameters=_google_parameters(tool.parameters))
+    if settings.strict == "unset":
+        tool = replace(tool, extra_fields={"strict": None})
     response = tool.source.get("response")
     match settings.response:
         case "field" if response is not None:
-            return replace(tool, extra_fields={"response": response})
+            return replace(tool, extra_fields={**tool.extra_fields, "response": response})
         case "description" if response is not None:
             sentence = f" The response field has the following schema: {json.dumps(response)}"
             return replace(tool, description=tool.description + sentence)

@@ -262,10 +262,14 @@ def _encode_tools(tools: tuple[Tool, ...], sent: dict[str, str]) -> bytes:
 
 
 def _encode_tool(tool: Tool, name: str) -> Json:
-    """Encode one tool; without `strict` the endpoint would demand a strict schema."""
+    """Encode one tool; without `strict` the endpoint demands a strict schema where it can.
+
+    An extra field that is None leaves the member of that name out.
+    """
     function: Json = {"type": "function", "name": name}
     if tool.description:
         function["description"] = tool.description
     function["parameters"] = tool.parameters or _NO_PARAMETERS
     function["strict"] = False
-    return function | tool.extra_fields
+    function |= tool.extra_fields
+    return {name: value for name, value in function.items() if value is not None}
