@@ -81,6 +81,10 @@ class MarkedModel(Model):
     def wait_reasons(self) -> Collection[str]:
         return ("busy",)
 
+    @property
+    def activity(self) -> str:
+        return "thinks"
+
     async def close(self) -> None:
         self.closed += 1
 
@@ -126,6 +130,7 @@ async def model_abilities(model: Model, inner: MarkedModel | None = None) -> dic
         "refused_settings": model.refused_settings,
         "unsent_settings": model.unsent_settings,
         "wait_reasons": tuple(model.wait_reasons),
+        "activity": model.activity,
     }
     await model.close()
     return {**found, "close": inner.closed if inner else 0}

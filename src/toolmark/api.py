@@ -22,6 +22,8 @@ from toolmark.core.records import Check, Sampling, Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.models import cost_limit, model_resolver
 from toolmark.runs import (
+    batch_records,
+    batch_runs,
     code_hashes,
     endpoint_limits,
     run_creation,
@@ -171,6 +173,7 @@ async def _run(
         settings.connection,
         user_model,
     )
+    batch_runs.check_batch_run(suite, plan, settings.connection, supervision.time_limit_s)
     choice = _choose_run(suite, plan, settings.storage, can_resume=can_resume)
     has_missing_episodes = (
         choice.run is None or len(choice.run.completed_episodes()) < choice.run.info.n_episodes
@@ -210,7 +213,10 @@ async def _run(
                 supervision = await _settle_sound(
                     writer, player, suite, settings.connection, sound, supervision
                 )
-            n = settings.connection.max_connections
+            n = batch_runs.count_slots(plan, settings.connection)
+            if settings.connection.batch:
+                shown = batch_runs.watch_activity(supervision.watch, player)
+                supervision = supervision._replace(watch=shown)
             async with judge_models.open_run_judges(
                 path, suite.scorer.judging, judges, settings.connection, watch
             ) as judge:
@@ -274,8 +280,9 @@ async def _prepare_model_and_run(
     try:
         connection = settings.connection
         player = run_models.make_run_model(
-            model, connection, suite=suite, media=media, audio=connection.audio_format
-        )
+            model, connection, suite=suite, media=media, audio=connection.audio_format,
+            batches=batch_records.StoredLedger(path) if connection.batch else None,
+        )  # fmt: skip
         run_preparation.check_player(suite, player)
         if isinstance(player, Control):  # wrong options of a control show here
             player.bind(next(iter(suite)), 0)

@@ -97,11 +97,12 @@ def words(suite: str, folder: Path, url: str) -> list[str]:
 class Zygote:
     """The process whose children play the sittings."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "tests.runs.killed_process") -> None:
         paths = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        self.pid = 0  # of the child that plays
         environment = {k: v for k, v in os.environ.items() if "proxy" not in k.lower()}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.runs.killed_process"],
+            [sys.executable, "-m", module],
             env={**environment, "PYTHONPATH": paths}, cwd=ROOT,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
@@ -111,7 +112,7 @@ class Zygote:
         assert self._process.stdin is not None
         self._process.stdin.write(msgspec.json.encode(sitting) + b"\n")
         self._process.stdin.flush()
-        pid = self._reported("pid")
+        pid = self.pid = self._reported("pid")
         if wait_s is not None:
             time.sleep(wait_s)
             os.kill(pid, by)  # it is not reaped yet, so the number is its own

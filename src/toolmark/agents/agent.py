@@ -37,6 +37,10 @@ class Agent:
         """
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 
+    def needs_one_reply(self, task: Task) -> bool:
+        """Return whether an episode of the task is one request, whatever the model replies."""
+        return False
+
     def adapt_control(self, control: Model, tool_format: ToolFormat) -> Model:
         """Return a control as this agent can ask it: its calls are written in the tool format."""
         return control if tool_format.name == "native" else FormattedControl(control, tool_format)

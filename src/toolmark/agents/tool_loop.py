@@ -77,6 +77,11 @@ class ToolLoop(Agent):
         view = NativeView(tool_format)
         return NativeViewModel(model, view), view
 
+    def needs_one_reply(self, task: Task) -> bool:
+        """Return whether the task has one turn, which ends with its first reply."""
+        ends_at_once = task.limits.single_reply or task.limits.steps == 1
+        return len(task.turns) == 1 and ends_at_once
+
 
 TOOL_LOOP = ToolLoop()
 

@@ -11,6 +11,7 @@ import typer
 
 from toolmark.cli import (
     author_command,
+    batches_command,
     check_command,
     consoles,
     exit_codes,
@@ -106,6 +107,9 @@ app.command(
     epilog="Examples: `toolmark compare runs/old runs/new`, "
     "`toolmark compare runs/old runs/new --fail-if worse,undecided --margin 5%`"
 )(stored_run_commands.compare)
+app.command(epilog="Examples: `toolmark batches runs/A`, `toolmark batches runs/A --cancel`")(
+    batches_command.batches
+)
 app.command(epilog="Example: `toolmark show runs/A live_simple_3-2-0`")(stored_run_commands.show)
 app.command(
     epilog="Examples: `toolmark review RUN`, `toolmark review --blind RUN_A RUN_B`, "

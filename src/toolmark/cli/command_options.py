@@ -241,6 +241,14 @@ Canary: TypeAlias = Annotated[
         help="Before a run with sound, ask once what a spoken clip says.",
     ),
 ]
+Batch: TypeAlias = Annotated[
+    bool,
+    option(
+        "--batch",
+        help="Ask in batches of OpenAI or Anthropic: half the price, up to a day. For tasks of one "
+        "reply.",
+    ),
+]
 LogDir: TypeAlias = Annotated[Path, option("--log-dir", help="Parent of run folders.")]
 CacheDir: TypeAlias = Annotated[
     Path | None,

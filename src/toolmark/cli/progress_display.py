@@ -19,6 +19,7 @@ from toolmark.reports.table_format import visible_text
 from toolmark.runs.runner import Progress
 
 PLAIN_EVERY_S = 10.0
+QUIET_EVERY_S = 600.0  # while a batch stands as it stood: it may take a day
 MAX_REASON_CHARS = 100  # characters of one in the line of progress
 MIN_TITLE_CHARS = 12  # characters that a title keeps, however narrow the terminal
 _SHORTENING_STEPS = (
@@ -29,15 +30,17 @@ _SHORTENING_STEPS = (
     ("score", 0),
     ("waits", 0),
     ("title", 0),
+    ("activity", 0),
 )
 
 
 def progress_line(progress: Progress, title: str = "", width: int | None = None) -> str:
     """Return one line of progress: done, rate, score so far, tokens, not run, time left.
 
-    Where requests wait to be asked again, how many and why comes last. Where the line is wider than
-    `width`, tokens go first, then the rate, the ends of reason and title, the score, all of the
-    reason and the title. What was not run and the time left stay whole.
+    Then how far the batches are that are waited for. Where requests wait to be asked again, how
+    many and why comes last. Where the line is wider than `width`, tokens go first, then the rate,
+    the ends of reason and title, the score, all of the reason and the title, the batches. What was
+    not run and the time left stay whole.
     """
     if progress.n_to_make:
         rate = progress.n_made / max(progress.elapsed_s, 1e-9)
@@ -79,6 +82,7 @@ def _line_parts(progress: Progress, title: str) -> dict[str, str]:
         "tokens": f"tokens {n_input} in {n_output} out",
         "not run": f"not run {number_format.format_count(progress.n_not_run)}",
         "left": f"left {_time_left_text(total - done, rate)}",
+        "activity": visible_text(progress.activity),
         "waits": _retry_note(progress.wait_reasons),
     }
 
@@ -157,11 +161,13 @@ def _with_start_notes(
 
 def _plain_progress(console: Console, title: str) -> Callable[[Progress], None]:
     last = time.monotonic()
+    last_activity = ""
 
     def show(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= PLAIN_EVERY_S:
-            last = time.monotonic()
+        nonlocal last, last_activity
+        is_quiet = progress.activity and progress.activity == last_activity
+        if time.monotonic() - last >= (QUIET_EVERY_S if is_quiet else PLAIN_EVERY_S):
+            last, last_activity = time.monotonic(), progress.activity
             console.print(
                 progress_line(progress, title), markup=False, highlight=False, soft_wrap=True
             )

@@ -63,6 +63,7 @@ def run(
     max_cost: options.MaxCost = None,
     prompt_cache: options.PromptCache = None,
     canary: options.Canary = True,
+    batch: options.Batch = False,
     log_dir: options.LogDir = DEFAULT_LOG_DIR,
     cache: options.CacheDir = None,
     replay_only: options.ReplayOnly = False,
@@ -77,7 +78,7 @@ def run(
     as_json: options.AsJson = False,
 ) -> None:
     """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
-    from toolmark.cli import ci_output, console_output, dry_run_preview
+    from toolmark.cli import batches_command, ci_output, console_output, dry_run_preview
     from toolmark.environments.mcp import sandbox as mcp_sandbox
     from toolmark.models.wire_names import check_wire_name
     from toolmark.reports.gates import check_score_limits, failed_gates_text
@@ -130,7 +131,7 @@ def run(
         "reasoning_effort": reasoning_effort.value if reasoning_effort else None,
         "extra_body": options.parse_extra_body(extra_body), "audio_format": audio_format.value,
         "wire": wire, "stream": stream, "canary": canary, "price": price,
-        "max_cost": max_cost, "prompt_cache": prompt_cache,
+        "max_cost": max_cost, "prompt_cache": prompt_cache, "batch": batch,
     }  # fmt: skip
     if fresh and continue_:
         raise UsageError("--fresh begins a new run, --continue goes on with one: leave out one")
@@ -154,6 +155,8 @@ def run(
         console_output.print_failures(out, done, loaded.scorer.presentation.failure_names)
         ci_output.print_passed_gates(out, gates)
         _print_after_run(done, found)
+    if batch:
+        batches_command.print_open_batches(err if as_json else out, done.path)
     if rejected is not None:
         consoles.print_error(err, rejected)
     ci_output.write_ci_files(done, gates, junit=junit, markdown=markdown)

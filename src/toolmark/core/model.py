@@ -50,6 +50,11 @@ class Model:
         """Why requests wait to be repeated now, one reason for each."""
         return ()
 
+    @property
+    def activity(self) -> str:
+        """What the model does now that takes long, for people; "" where there is no such thing."""
+        return ""
+
     async def close(self) -> None:
         """Release what the model holds; it is not asked afterwards."""
 
@@ -92,6 +97,11 @@ class DelegatingModel(Model):
     def wait_reasons(self) -> Collection[str]:
         """Why requests wait inside."""
         return self.model.wait_reasons
+
+    @property
+    def activity(self) -> str:
+        """What the inner model does now."""
+        return self.model.activity
 
     async def close(self) -> None:
         """Close the inner model."""

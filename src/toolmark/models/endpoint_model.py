@@ -83,8 +83,8 @@ class EndpointModel(Model):
         self.public_url = secrets.mask_address(url)
         self.origin = _origin_digest(wire.name, self.public_url, model)
         self.media = media
-        self._adapter = RequestAdapter(
-            wire, EncoderSettings(model, self.profile, media, self.origin, is_stream)
+        self._adapter = self._make_adapter(
+            EncoderSettings(model, self.profile, media, self.origin, is_stream)
         )
         path = wire.request_path(model, is_stream=is_stream)
         self._request_url = endpoint_address.join_path(url, path)
@@ -181,6 +181,9 @@ class EndpointModel(Model):
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+    def _make_adapter(self, settings: EncoderSettings) -> RequestAdapter:
+        return RequestAdapter(self.wire, settings)
 
     async def _request_reply(self, request: Request) -> Reply:
         if self.profile.unsent_settings:

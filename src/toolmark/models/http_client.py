@@ -1,10 +1,11 @@
 """The transport: one pooled HTTP client that turns every failure into an EndpointError.
 
-No other module knows pyreqwest. It was chosen by measurement: with uvloop it serves about twice as
-many requests per CPU second as aiohttp, and the faults in the tests (reset, torn, stalled, garbage,
-...) all end in time. It uses HTTP/1.1: over HTTP/2 all requests share one connection, and those
-beyond its stream limit wait without notice. Proxies come from the usual environment variables.
-Redirects are not followed: a key must not be sent to a host that the user did not name.
+Only this module and `batches.bulk_transfer` know pyreqwest. It was chosen by measurement: with
+uvloop it serves about twice as many requests per CPU second as aiohttp, and the faults in the tests
+(reset, torn, stalled, garbage, ...) all end in time. It uses HTTP/1.1: over HTTP/2 all requests
+share one connection, and those beyond its stream limit wait without notice. Proxies come from the
+usual environment variables. Redirects are not followed: a key must not be sent to a host that the
+user did not name.
 
 What a server sends is limited: a body by `max_body_bytes`, the body of a complaint by
 `MAX_COMPLAINT_BYTES`, the bodies in flight together by `memory_budget.BUDGET_BYTES`, a request from
@@ -138,6 +139,18 @@ class HttpClient:
         """Send a GET request and read the complete answer; raises EndpointError."""
         return self._send(self._client.get(_parse_url(url)))
 
+    def begin_post(self, url: str) -> RequestBuilder:
+        """Return a POST request without its body, for `send_request`."""
+        return self._client.post(_parse_url(url))
+
+    def begin_get(self, url: str) -> RequestBuilder:
+        """Return a GET request, for what reads its answer in pieces."""
+        return self._client.get(_parse_url(url))
+
+    def send_request(self, builder: RequestBuilder) -> Coroutine[Any, Any, HttpResponse]:
+        """Send a request that was begun here and read the complete answer."""
+        return self._send(builder)
+
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
@@ -153,7 +166,7 @@ class HttpClient:
                 has_begun = True
                 status = response.status
                 if status != 200:
-                    return await self._read_complaint(response, start)
+                    return await self.read_complaint(response, start)
                 request_id = _read_request_id(response)
                 limits = self._read_limits(response) if self._reads_limits else None
                 length = response.get_header("content-length")
@@ -183,7 +196,7 @@ class HttpClient:
                 latency_s = time.perf_counter() - start
                 return HttpResponse(200, body, latency_s, request_id=request_id, limits=limits)
         except exceptions.PyreqwestError as error:
-            found = _endpoint_error(error, time.perf_counter() - start, has_begun)
+            found = endpoint_error(error, time.perf_counter() - start, has_begun)
             found.request_id = request_id
             raise found from None
         except EndpointError as error:
@@ -195,7 +208,7 @@ class HttpClient:
             if reservation is not None:  # the caller decodes the body before the next starts
                 reservation.release()
 
-    async def _read_complaint(self, response: Response, start: float) -> HttpResponse:
+    async def read_complaint(self, response: Response, start: float) -> HttpResponse:
         """Read the beginning of an error body, which says why there is no reply."""
         chunks: list[bytes] = []
         size = 0
@@ -237,7 +250,7 @@ def _parse_url(url: str) -> Url:
 _parse_url_cached = lru_cache(maxsize=64)(_parse_url)
 
 
-def _endpoint_error(
+def endpoint_error(
     error: exceptions.PyreqwestError, after_s: float, has_begun: bool
 ) -> EndpointError | UsageError:
     """Return what an error means; `has_begun` says that the head of the answer came."""

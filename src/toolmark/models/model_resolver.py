@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -23,6 +24,8 @@ from toolmark.models import (
     provider_table,
     user_model,
 )
+from toolmark.models.batches.batch_ledger import BatchLedger
+from toolmark.models.batches.batched_endpoint import BatchedEndpoint
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
@@ -72,6 +75,7 @@ def resolve_model(
     stream: bool = False,
     needs_sound: bool = False,
     prompt_cache: bool | None = None,
+    batches: BatchLedger | None = None,
 ) -> Model:
     """Return the model that `spec` names, or that it is, ready to be asked.
 
@@ -81,6 +85,7 @@ def resolve_model(
     gets sound in the form `audio`, is asked on `wire`, else on the provider's own, and streams its
     replies with `stream`. `prompt_cache`: mark what an endpoint may store between requests; None
     where it is known to.
+    With `batches` it is asked in batches, which that ledger records, and not paced.
     With `replay_only` every reply comes from the cache: the model is never asked, and an endpoint
     needs no key. This function does not know baselines and controls:
     `suites.model_registry.make_model` does. Raises UsageError.
@@ -110,6 +115,8 @@ def resolve_model(
             stream=stream,
             needs_sound=needs_sound,
             prompt_cache=prompt_cache,
+            batches=batches,
+            max_retries=max_retries,
         )
         identity = user_model.ModelIdentity(wire_model.identity)
     model = user_model.adapt_object(found)
@@ -124,7 +131,9 @@ def resolve_model(
     if replay_only:
         folder = check_replay_folder(cache)
         return _add_cache(wrapped, folder, identity, replay_only=True)
-    paced = _add_pacing(wrapped, max_connections, requests_per_minute, tokens_per_minute)
+    paced: Model = wrapped
+    if not isinstance(wrapped, BatchedEndpoint):
+        paced = _add_pacing(wrapped, max_connections, requests_per_minute, tokens_per_minute)
     retrying = RetryingModel(paced, max_retries)
     return _add_cache(retrying, cache, identity) if cache else retrying
 
@@ -184,12 +193,15 @@ def make_endpoint_model(
     stream: bool = False,
     needs_sound: bool = False,
     prompt_cache: bool | None = None,
+    batches: BatchLedger | None = None,
+    max_retries: int = DEFAULT_RETRIES,
 ) -> EndpointModel:
     """Return the wire to `PROVIDER/NAME` or `http(s)://HOST:PORT/v1#NAME`, without policies.
 
     A provider's key is sent only to the provider, or to the address that the user gave for it by
     `base_url` (for OpenAI also by OPENAI_BASE_URL). An address in the spec gets TOOLMARK_API_KEY.
-    With `replay_only` the model is never asked, so it needs no key. Raises UsageError.
+    With `replay_only` the model is never asked, so it needs no key. With `batches` it is a
+    BatchedEndpoint. Raises UsageError.
     """
     if _forbids_asking.get() and not replay_only:
         raise UsageError(
@@ -204,21 +216,24 @@ def make_endpoint_model(
     profile = provider_table.profile_for_url(location.url, location.name, location.wire)
     if prompt_cache is not None:
         profile = replace(profile, caches_prompts=prompt_cache)
-    return EndpointModel(
-        location.url,
-        location.name,
-        wire=wire_by_name(location.wire),
-        is_stream=stream,
-        key=key,
-        key_name=location.key_name,
-        headers=dict(headers),
-        timeout_s=timeout_s,
-        media=media,
-        name=secrets.mask_model_spec(
+    settings: dict[str, Any] = {
+        "wire": wire_by_name(location.wire),
+        "is_stream": stream,
+        "key": key,
+        "key_name": location.key_name,
+        "headers": dict(headers),
+        "timeout_s": timeout_s,
+        "media": media,
+        "name": secrets.mask_model_spec(
             spec if endpoint_address.is_provider_spec(spec) else location.name
         ),
-        wire_profile=replace(profile, audio_form=audio),
-    )
+        "wire_profile": replace(profile, audio_form=audio),
+    }
+    if batches is not None:
+        return BatchedEndpoint(
+            location.url, location.name, ledger=batches, max_retries=max_retries, **settings
+        )
+    return EndpointModel(location.url, location.name, **settings)
 
 
 def find_endpoint(

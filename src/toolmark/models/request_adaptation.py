@@ -40,7 +40,7 @@ class RequestAdapter:
     def __init__(self, wire: Wire, settings: EncoderSettings) -> None:
         self._wire = wire
         self._settings = settings
-        self.encoder = wire.make_encoder(settings)
+        self.encoder = self._make_encoder(settings.profile)
         self.refused: frozenset[str] = frozenset()
         self.repairs_history = False
 

@@ -27,6 +27,7 @@ class Plan(Record, frozen=True, kw_only=True):
     - `audio_format`: the format in which an endpoint gets sound.
     - `wire`: the protocol on which an endpoint is asked, "" for a model in this process.
     - `stream`: whether the endpoint sends replies in pieces.
+    - `batch`: whether it is asked in batches, which cost half.
     - `user`: the simulated user: the `model` that speaks for it, its `address`, and the hash of its
       `description`, which has toolmark's own words. Empty for a suite without one.
     - `user_modules`: the hashes of the user's code of that model, by module.
@@ -55,6 +56,7 @@ class Plan(Record, frozen=True, kw_only=True):
     agent: str = ""
     wire: str = ""
     stream: bool = False
+    batch: bool = False
 
     @property
     def hash(self) -> str:

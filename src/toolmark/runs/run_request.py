@@ -74,6 +74,7 @@ def make_plan(
         agent=suite.defaults.agent_name,
         wire=wire or "",
         stream=connection.stream and is_endpoint,
+        batch=connection.batch,
     )
     return plan, model_identity.is_unique and user.is_unique
 

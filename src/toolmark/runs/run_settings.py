@@ -70,6 +70,8 @@ class Connection(Record, frozen=True, kw_only=True):
     - `prompt_cache`: mark what an endpoint of the Anthropic wire may store between requests; None
       for Anthropic's own alone.
     - `canary`: ask an endpoint once, before a run with sound, what a spoken clip says.
+    - `batch`: ask in batches of the provider, which take up to a day and cost half. Then
+      `max_connections` does not count: all requests of a batch wait together.
     """
 
     base_url: str | None = None
@@ -88,6 +90,7 @@ class Connection(Record, frozen=True, kw_only=True):
     max_cost: Annotated[float, msgspec.Meta(gt=0, le=MAX_COST_USD)] | None = None
     prompt_cache: bool | None = None
     canary: bool = True
+    batch: bool = False
 
 
 class Storage(Record, frozen=True, kw_only=True):
@@ -151,6 +154,7 @@ class FlatSettings(TypedDict, total=False):
     max_cost: float | None
     prompt_cache: bool | None
     canary: bool
+    batch: bool
     log_dir: str | Path
     resume: bool
     continue_: bool

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from toolmark.core.environment import EnvironmentFactory, check_factory
 from toolmark.core.errors import DataError, Rejected
@@ -58,6 +59,7 @@ class Progress:
     - `missing_parts`: what parts of the environment factory lack, by name. Tasks that need them are
       not run.
     - `wait_reasons`: why requests that wait to be repeated wait now.
+    - `activity`: what the model does now that takes long, for people.
     - `start_notes`: say why a run continues, or why a new one begins.
     """
 
@@ -72,6 +74,7 @@ class Progress:
     headline: Estimate = field(default_factory=lambda: Estimate(name=""))
     missing_parts: Mapping[str, str] = field(default_factory=dict)
     wait_reasons: Collection[str] = ()
+    activity: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
     started_s: float = field(default_factory=time.monotonic)
@@ -302,18 +305,17 @@ async def _run_workers(
     workers = [asyncio.create_task(_run_worker(context, setting)) for _ in range(max(1, n_workers))]
     heartbeat = asyncio.create_task(_emit_heartbeats(context))
     stop_requested = asyncio.create_task(stop.wait()) if stop is not None else None
+    # one future for all: with many workers, a wait for each of them would take long at the end
+    all_done = asyncio.gather(*workers)
     try:
-        awaited: set[asyncio.Task[object]] = (
-            {*workers} if stop_requested is None else {*workers, stop_requested}
-        )
-        while any(not worker.done() for worker in workers):
-            done, _ = await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
-            if stop_requested in done:
-                context.note_user_stop()
-                break
-            for finished in done:
-                finished.result()  # a full disk ends the run
-            awaited -= done
+        awaited: set[asyncio.Future[Any]] = {all_done}
+        if stop_requested is not None:
+            awaited.add(stop_requested)
+        done, _ = await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+        if stop_requested in done:
+            context.note_user_stop()
+        else:
+            all_done.result()  # a full disk ends the run
     finally:
         for running in [
             *workers,
@@ -321,7 +323,7 @@ async def _run_workers(
             *([stop_requested] if stop_requested is not None else []),
         ]:
             running.cancel()
-        await asyncio.gather(*workers, heartbeat, return_exceptions=True)
+        await asyncio.gather(*workers, all_done, heartbeat, return_exceptions=True)
 
 
 async def _emit_heartbeats(context: _RunContext) -> None:

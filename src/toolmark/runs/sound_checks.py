@@ -276,6 +276,7 @@ def _may_ask(player: Model, plan: Plan, connection: Connection) -> bool:
         connection.canary
         and bool(plan.base_url)
         and not connection.replay_only
+        and not connection.batch  # an answer would come hours later
         and not isinstance(player, Control)
     )
 

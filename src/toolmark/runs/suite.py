@@ -152,6 +152,7 @@ class EnvironmentSource:
     - `for_exported_set`: returns the source for tasks that were made with these suite parameters
       and are in this folder; None where this source serves them.
     - `user`: the simulated user that each episode has (`simulated_user`).
+    - `answers_replies`: its environments have users of their own, who may answer a reply.
     """
 
     open: EnvironmentOpener
@@ -159,6 +160,7 @@ class EnvironmentSource:
     starts_processes: bool = False
     for_exported_set: Callable[[Mapping[str, Any], Path], EnvironmentSource] | None = None
     user: UserDescription | None = None
+    answers_replies: bool = False
 
 
 def prepare_nothing(tasks: Iterable[Task]) -> Iterable[Task]:

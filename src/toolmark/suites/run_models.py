@@ -8,6 +8,7 @@ from toolmark.agents.scripted_user import SCRIPTED, ScriptedUser
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.models.audio_encoding import AudioFormat
+from toolmark.models.batches.batch_ledger import BatchLedger
 from toolmark.runs import run_settings
 from toolmark.runs.run_settings import Connection
 from toolmark.runs.suite import Suite
@@ -22,8 +23,12 @@ def make_run_model(
     suite: Suite | None = None,
     media: MediaStore | None = None,
     audio: AudioFormat = "wav",
+    batches: BatchLedger | None = None,
 ) -> Model:
-    """Return a model, baseline or control that is asked with these settings. Raises UsageError."""
+    """Return a model, baseline or control that is asked with these settings. Raises UsageError.
+
+    With `batches` an endpoint is asked in batches.
+    """
     return make_model(
         model,
         suite=suite,
@@ -34,6 +39,7 @@ def make_run_model(
         wire=connection.wire,
         stream=connection.stream,
         needs_sound=suite is not None and suite.maker.makes_sound,
+        batches=batches,
         **run_settings.model_settings(connection),
     )
 

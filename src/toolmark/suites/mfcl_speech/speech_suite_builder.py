@@ -127,6 +127,7 @@ def _environment_source(
         for_exported_set=lambda set_parameters, _: _environment_source(
             _environments_of_set(environments, set_parameters, parameters), parameters
         ),
+        answers_replies=environments.judge != "off",
     )
 
 

@@ -1,0 +1,1 @@
+"""Batches: many requests submitted together, answered within a day, at half the price."""
