@@ -142,8 +142,32 @@ class EndpointModel(Model):
         A reply that contains the key is refused, because replies are stored and passed on. A
         request that is refused for its form is sent again in a form that the endpoint accepts.
         """
-        try:
-            return await self._request_reply(request)
+        if self.profile.unsent_settings:
+            unsent = given_settings(request.sampling).keys() & set(self.profile.unsent_settings)
+            self._unsent_settings |= unsent
+        adapter = self._adapter
+        try:  # all of it in one coroutine, as each further one costs time in every request
+            if self.profile.max_tools is not None:
+                self._check_tool_count(request, self.profile.max_tools)
+            sent = adapter.encoder.encode_request(request, repair_arguments=adapter.repairs_history)
+            answer = await self._post(sent)
+            if answer.status in UNREADABLE_STATUSES:
+                sent, answer = await adapter.retry(
+                    request, sent, answer, self._post_again, self._parse_complaint
+                )
+            if answer.status == 200:
+                try:
+                    if self.wire.may_pause:
+                        answer = await self._read_paused_rest(sent, answer)
+                    if answer.status == 200:
+                        return self._decode_answer(request, sent, answer)
+                except ErrorInBody as failure:
+                    return await self._handle_failure(request, answer, None, failure.body)
+                except TornReply as error:
+                    raise self._quote_torn(error, answer) from None
+            else:
+                self._check_own_limit(sent, answer)
+            return await self._handle_failure(request, answer, answer.status, answer.body)
         except EndpointError as error:
             self._mask_error(error)
             raise
@@ -185,42 +209,26 @@ class EndpointModel(Model):
     def _make_adapter(self, settings: EncoderSettings) -> RequestAdapter:
         return RequestAdapter(self.wire, settings)
 
-    async def _request_reply(self, request: Request) -> Reply:
-        if self.profile.unsent_settings:
-            unsent = given_settings(request.sampling).keys() & set(self.profile.unsent_settings)
-            self._unsent_settings |= unsent
-        self._check_tool_count(request)
-        adapter = self._adapter
-        sent = adapter.encoder.encode_request(request, repair_arguments=adapter.repairs_history)
-        answer = await self._post(sent)
-        if answer.status in UNREADABLE_STATUSES:
-            sent, answer = await adapter.retry(
-                request, sent, answer, self._post_again, self._parse_complaint
-            )
-        if answer.status != 200:
-            self._check_own_limit(sent, answer)
-            return await self._handle_failure(request, answer, answer.status, answer.body)
-        try:
-            answer = await self._read_paused_rest(sent, answer)
-            if answer.status != 200:
-                return await self._handle_failure(request, answer, answer.status, answer.body)
-            reply = self.wire.decode_reply(answer.body, sent.names, answer.latency_s, self.origin)
+    def _decode_answer(self, request: Request, sent: EncodedRequest, answer: HttpResponse) -> Reply:
+        """Return the reply in an answer; raises what `Wire.decode_reply` does, and Rejected."""
+        reply = self.wire.decode_reply(answer.body, sent.names, answer.latency_s, self.origin)
+        if sent.adaptations or answer.request_id or answer.first_token_s is not None:
             reply = _add_answer_facts(reply, sent, answer)
-            if answer.limits is not None and self.watch_limits is not None:
-                self.watch_limits(answer.limits, reply.usage)
-            if reply.calls and reply.stop == "stop" and _is_cut(request, sent, reply):
-                reply = msgspec.structs.replace(reply, stop="length")
-            return self._check_reply_secrets(reply, answer.body)
-        except ErrorInBody as failure:
-            return await self._handle_failure(request, answer, None, failure.body)
-        except TornReply as error:
-            text = answer.body[:_MAX_INSPECTED_BYTES].decode("utf-8", "replace")
-            shown = self.mask.cut_text(
-                text, _MAX_QUOTED_CHARS, is_complete=len(answer.body) <= _MAX_INSPECTED_BYTES
-            )
-            torn = TornReply(f"{error}: {shown!r}")
-            torn.request_id = answer.request_id
-            raise torn from None
+        if answer.limits is not None and self.watch_limits is not None:
+            self.watch_limits(answer.limits, reply.usage)
+        if reply.calls and reply.stop == "stop" and _is_cut(request, sent, reply):
+            reply = msgspec.structs.replace(reply, stop="length")
+        return self._check_reply_secrets(reply, answer.body)
+
+    def _quote_torn(self, error: TornReply, answer: HttpResponse) -> TornReply:
+        """Return the error with the beginning of the answer, and its name."""
+        text = answer.body[:_MAX_INSPECTED_BYTES].decode("utf-8", "replace")
+        shown = self.mask.cut_text(
+            text, _MAX_QUOTED_CHARS, is_complete=len(answer.body) <= _MAX_INSPECTED_BYTES
+        )
+        torn = TornReply(f"{error}: {shown!r}")
+        torn.request_id = answer.request_id
+        return torn
 
     async def _post_again(self, sent: EncodedRequest) -> HttpResponse:
         if self.before_repeat is not None:
@@ -251,9 +259,8 @@ class EndpointModel(Model):
             )
         return answer
 
-    def _check_tool_count(self, request: Request) -> None:
-        limit = self.profile.max_tools
-        if limit is not None and len(request.tools) > limit:
+    def _check_tool_count(self, request: Request, limit: int) -> None:
+        if len(request.tools) > limit:
             raise Rejected(
                 endpoint_profile.describe_tool_limit(len(request.tools), limit),
                 kind="rejected.unsupported",
@@ -346,8 +353,6 @@ class EndpointModel(Model):
 
 def _add_answer_facts(reply: Reply, sent: EncodedRequest, answer: HttpResponse) -> Reply:
     """Return the reply with what the request and the transport know of it."""
-    if not (sent.adaptations or answer.request_id or answer.first_token_s is not None):
-        return reply
     return msgspec.structs.replace(
         reply,
         adaptations=sent.adaptations + reply.adaptations,

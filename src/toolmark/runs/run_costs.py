@@ -13,7 +13,7 @@ from toolmark.core.records import Audio, Estimate, Image, Record, StopReason, Ta
 from toolmark.models.token_prices import ModelPrice, usage_cost
 
 _NO_USAGE = Usage()
-_REFUSALS: Collection[StopReason] = ("refused", "malformed", "over_long")
+REFUSALS: Collection[StopReason] = ("refused", "malformed", "over_long")
 EpisodeCosts: TypeAlias = Mapping[tuple[str, int], float | None]
 """What the model cost new in each episode, by task and repeat; None where that is not known."""
 CostEstimator: TypeAlias = Callable[[EpisodeCosts], tuple[Estimate | None, Estimate | None]]
@@ -83,6 +83,11 @@ class _CostSum:
         if not from_cache:
             self._paid += cost
 
+    def add_unknown(self, n_replies: int) -> None:
+        """Count replies whose cost is not known."""
+        self._n_replies += n_replies
+        self._n_unknown += n_replies
+
     def total(self) -> Cost:
         """Return the sums, rounded to 10^-12 dollars."""
         is_known = self._n_known > 0
@@ -110,11 +115,21 @@ class CostMeter:
         self._sums = {name: _CostSum() for name in RunCost().parts}
         self.by_episode: dict[tuple[str, int], float | None] = {}
 
+    @property
+    def has_prices(self) -> bool:
+        """Whether the run recorded any price that is known."""
+        return any(price.is_known for price in self._prices.values())
+
+    def add_unpriced_episode(self, episode: tuple[str, int], n_replies: int) -> None:
+        """Count an episode of the model's of whose replies none has a price or names a cost."""
+        self._sums["model"].add_unknown(n_replies)
+        self.by_episode[episode] = None
+
     def add_reply(
         self, part: str, role: str, usage: Usage, *, from_cache: bool, stop: StopReason = "stop"
     ) -> float | None:
         """Count one reply among `part`, and return what it cost new."""
-        is_free = stop in _REFUSALS and usage == _NO_USAGE
+        is_free = stop in REFUSALS and usage == _NO_USAGE
         cost = 0.0 if is_free else usage_cost(self._prices.get(role), usage)
         self._sums[part].add(cost, usage, is_free=is_free, from_cache=from_cache)
         return cost

@@ -17,7 +17,7 @@ from toolmark.runs import code_hashes, run_folders, run_scoring
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.suite import Suite, prepare_nothing
-from toolmark.runs.task_files import task_line
+from toolmark.runs.task_files import TaskEncoder
 from toolmark.runs.task_selection import select_tasks, task_file_path
 from toolmark.runs.termination_signals import interrupt_immediately
 
@@ -92,9 +92,9 @@ def _have_tasks_changed(run: Run, suite: Suite, plan: Plan) -> bool:
         or suite.maker.make is not prepare_nothing
     ):
         return False
-    digest = hashlib.sha256()
+    digest, encoder = hashlib.sha256(), TaskEncoder()
     for task in select_tasks(suite, plan, suite.provenance.seed):
-        digest.update(task_line(task))
+        digest.update(encoder.encode_line(task))
     sound = run.info.sound
     # a run changes tasks without sound for a model that refuses them
     asked = sound.suite_tasks_sha256 if sound is not None else ""

@@ -14,11 +14,10 @@ import msgspec
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Record, StopReason, Usage
-from toolmark.core.token_counts import sum_usage
 from toolmark.runs import reply_facts, run_costs
 from toolmark.runs.record_files import read_records
 from toolmark.runs.reply_facts import NO_FACTS, ReplyFacts
-from toolmark.runs.run_costs import CostEstimator, CostMeter, RunCost
+from toolmark.runs.run_costs import REFUSALS, CostEstimator, CostMeter, RunCost
 from toolmark.runs.run_store import Run
 
 
@@ -82,18 +81,28 @@ class _UsageLine(Record, frozen=True, kw_only=True):
 
 
 class _UsageSum:
-    """Sums tokens."""
+    """Sums tokens; costs are summed apart (`CostMeter`)."""
 
     def __init__(self) -> None:
-        self._total = Usage()
+        self._n_input = self._n_output = self._n_reasoning = self._n_cached = self._n_written = 0
 
     def add(self, usage: Usage) -> None:
         """Add what one reply, or a complete episode, used."""
-        self._total = sum_usage((self._total, usage))
+        self._n_input += usage.input
+        self._n_output += usage.output
+        self._n_reasoning += usage.reasoning
+        self._n_cached += usage.cached
+        self._n_written += usage.cache_written
 
     def total(self) -> Usage:
         """Return the total."""
-        return self._total
+        return Usage(
+            input=self._n_input,
+            output=self._n_output,
+            reasoning=self._n_reasoning,
+            cached=self._n_cached,
+            cache_written=self._n_written,
+        )
 
 
 def measure_run_usage(run: Run, estimate: CostEstimator | None = None) -> RunUsage:
@@ -110,18 +119,27 @@ def measure_run_usage(run: Run, estimate: CostEstimator | None = None) -> RunUsa
     for line in run.episodes.records("trajectories", _UsageLine):
         n_episodes += 1
         n_requests += len(line.steps)
-        n_from_cache += sum(step.reply.from_cache for step in line.steps)
         reply_s += line.latency_s
         model.add(line.usage)
         episode = (line.task, line.repeat)
+        may_cost = meter.has_prices
         for step in line.steps:
-            facts.add_reply(step.reply, episode)
-        _add_user_usage(line, user)
-        meter.by_episode[line.task, line.repeat] = _add_costs(meter, "model", line)
+            reply = step.reply
+            n_from_cache += reply.from_cache
+            facts.add_reply(reply, episode)
+            if step.opening is not None or step.ruling is not None:
+                _add_user_usage(step, user)
+                may_cost = True
+            if reply.usage.cost is not None or reply.stop in REFUSALS:
+                may_cost = True
+        if may_cost:
+            meter.by_episode[episode] = _add_costs(meter, "model", line)
+        else:
+            meter.add_unpriced_episode(episode, len(line.steps))
     for line in run.episodes.records("attempts", _UsageLine):
         for step in line.steps:
             not_run.add(step.reply.usage)
-        _add_user_usage(line, user)
+            _add_user_usage(step, user)
         _add_costs(meter, "not_run", line)
     for line in read_records(run.path / "judgements.jsonl", _UsageLine, missing_ok=True):
         judges.add(line.usage)
@@ -178,11 +196,10 @@ def run_usage(run: Run) -> RunUsage:
     return usage_from_summary(summary) if "spent" in summary else measure_run_usage(run)
 
 
-def _add_user_usage(line: _UsageLine, user: _UsageSum) -> None:
-    for step in line.steps:
-        for said in (step.opening, step.ruling):
-            if said is not None:
-                user.add(said.usage)
+def _add_user_usage(step: _Step, user: _UsageSum) -> None:
+    for said in (step.opening, step.ruling):
+        if said is not None:
+            user.add(said.usage)
 
 
 def _add_costs(meter: CostMeter, part: str, line: _UsageLine) -> float | None:

@@ -83,25 +83,71 @@ class _TaskDecoder:
 
     def __init__(self) -> None:
         self._decoded: dict[bytes, tuple[Tool, ...]] = {}
+        self._last: tuple[bytes, tuple[Tool, ...]] = (b"", ())
 
     def decode(self, raw_task: Any) -> Task:
-        raw = bytes(raw_task.tools)  # decoding the tools is most of the work: do it once
+        fields = dict(zip(_FIELDS, _field_values(raw_task), strict=True))
+        fields["tools"] = self._decode_tools(bytes(raw_task.tools))
+        return Task(**fields)
+
+    def _decode_tools(self, raw: bytes) -> tuple[Tool, ...]:
+        """Return the tools: decoding them is most of the work, so it is done once."""
+        if raw != self._last[0]:  # comparing long bytes is faster than looking them up
+            self._last = raw, self._look_up_tools(raw)
+        return self._last[1]
+
+    def _look_up_tools(self, raw: bytes) -> tuple[Tool, ...]:
         if raw not in self._decoded:
             if len(self._decoded) == MAX_CACHED_TOOLS:
                 del self._decoded[next(iter(self._decoded))]
             self._decoded[raw] = json_codec.decode_record(raw, tuple[Tool, ...]) if raw else ()
-        fields = dict(zip(_FIELDS, _field_values(raw_task), strict=True))
-        fields["tools"] = self._decoded[raw]
-        return Task(**fields)
+        return self._decoded[raw]
 
 
+class TaskEncoder:
+    """Writes tasks as their lines. Tools that successive tasks share are encoded once."""
+
+    def __init__(self) -> None:
+        self._tools: tuple[Tool, ...] = ()
+        self._raw: Any = _NO_TOOLS
+
+    def encode_line(self, task: Task) -> bytes:
+        """Return a task as its line in a task file: equal tasks give equal lines."""
+        return canary.add_canary(task, self._encode_task(task)) + b"\n"
+
+    def _encode_task(self, task: Task) -> bytes:
+        if task.tools is not self._tools:
+            self._tools, self._raw = task.tools, _encode_tools(task.tools)
+        if self._raw is None:
+            return json_codec.encode_record(task)
+        fields = dict(zip(_FIELDS, _field_values(task), strict=True))
+        fields["tools"] = self._raw
+        try:
+            line = msgspec.json.encode(_RawTask(**fields))
+        except (UnicodeEncodeError, OverflowError):
+            return json_codec.encode_record(task)
+        return json_codec.encode_record(task) if b"null" in line else line
+
+
+def _encode_tools(tools: tuple[Tool, ...]) -> Any:
+    """Return the tools as raw JSON; None where a task with them needs the slower writer."""
+    if not tools:
+        return _NO_TOOLS
+    try:
+        encoded = msgspec.json.encode(tools)
+    except (UnicodeEncodeError, OverflowError):
+        return None
+    return None if b"null" in encoded else msgspec.Raw(encoded)
+
+
+_NO_TOOLS: Any = msgspec.Raw()  # the default itself, which is not written
 _FIELDS = Task.__struct_fields__
 _field_values = attrgetter(*_FIELDS)
 # a Task whose tools are not decoded
 _RawTask: Any = msgspec.defstruct(
     "_Bare",
     [
-        (field.name, msgspec.Raw, msgspec.field(default=msgspec.Raw()))
+        (field.name, msgspec.Raw, msgspec.field(default=_NO_TOOLS))
         if field.name == "tools"
         else (field.name, field.type)
         if field.required
@@ -111,6 +157,7 @@ _RawTask: Any = msgspec.defstruct(
         for field in msgspec.structs.fields(Task)
     ],
     kw_only=True,
+    omit_defaults=True,
 )
 
 
@@ -141,6 +188,7 @@ def write_tasks(
     digest = hashlib.sha256()
     seen: set[str] = set()
     setups: set[str] = set()
+    encoder = TaskEncoder()
     with atomic_file(path) as draft, draft.open("wb", buffering=BLOCK_BYTES) as file:
         for task in tasks:
             if task.id in seen:
@@ -155,17 +203,12 @@ def write_tasks(
                 own_media.copy_from(media, refers(task) if refers else ())
             if task.kind == "setup":
                 setups.add(task.id)
-            line = task_line(task)
+            line = encoder.encode_line(task)
             digest.update(line)
             file.write(line)
         file.flush()
         sync_descriptor(file.fileno())
     return TaskFileInfo(len(seen), len(setups), digest.hexdigest())
-
-
-def task_line(task: Task) -> bytes:
-    """Return a task as its line in a task file: equal tasks give equal lines."""
-    return canary.add_canary(task, json_codec.encode_record(task)) + b"\n"
 
 
 def _message_parts(turn: Turn) -> Iterator[Part]:

@@ -35,6 +35,7 @@ class MessagesWire(Wire):
     name: ClassVar[WireName] = "anthropic"
     optional_settings: ClassVar[frozenset[str]] = OPTIONAL_SETTINGS
     media_types: ClassVar[MediaTypes] = ANTHROPIC_MEDIA
+    may_pause: ClassVar[bool] = True
     key_header: ClassVar[str] = "x-api-key"
     models_path: ClassVar[str] = "models?limit=1000"
 

@@ -174,6 +174,7 @@ def _make_reply(
         defects = _shorten_message(message)
         stop = "length" if defects and stop == "stop" else stop
     usage, usage_defects = _read_usage(decoded.usage)
+    fingerprint, upstream = decoded.system_fingerprint, decoded.provider
     return Reply(
         text=escape_surrogates(message.content or message.refusal or ""),
         calls=tuple([_make_call(made, names) for made in message.tool_calls or ()]),
@@ -184,13 +185,9 @@ def _make_reply(
         model=reply_parts.short_model_name(decoded.model),
         defects=defects + usage_defects,
         finish="" if finish in _PLAIN_FINISH_REASONS else _unusual_finish(finish),
-        fingerprint=_short_or_empty(decoded.system_fingerprint),
-        upstream=_short_or_empty(decoded.provider),
+        fingerprint=reply_parts.short_model_name(fingerprint) if fingerprint else "",
+        upstream=reply_parts.short_model_name(upstream) if upstream else "",
     )
-
-
-def _short_or_empty(text: str | None) -> str:
-    return reply_parts.short_model_name(text) if text else ""
 
 
 def _add_state(reply: Reply, body: bytes, origin: str) -> Reply:
@@ -241,6 +238,8 @@ def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
     if reasoning and usage.total_tokens == n_input + n_output + reasoning:
         n_output += reasoning  # some endpoints count thoughts apart from the output
     counted = reply_parts.check_counts(n_input, n_output, reasoning, cached, written)
+    if usage.cost is None and usage.cost_in_usd_ticks is None:
+        return counted
     return reply_parts.add_cost(counted, usage.cost, usage.cost_in_usd_ticks)
 
 

@@ -53,6 +53,11 @@ class ChatEncoder(RequestEncoder):
         letters = "a-zA-Z0-9_.-" if self.profile.allows_dots else "a-zA-Z0-9_-"
         self.namer = ToolNamer(LegalNames(letters, letters, _MAX_NAME_CHARS), _encode_tools)
         self._last_settings: tuple[Sampling | None, bytes] = (None, b"")
+        self._always_splices = bool(
+            self.profile.required_member or self.profile.fills_empty_content
+        )
+        self._leaves_out_history = self._leaves_out("reasoning_history")
+        self._leaves_out_choice = self._leaves_out(request_parts.TOOL_CHOICE)
 
     def encode_request(self, request: Request, *, repair_arguments: bool = False) -> EncodedRequest:
         """Encode the request, and return it with the tools as sent.
@@ -66,28 +71,22 @@ class ChatEncoder(RequestEncoder):
             messages = repair_messages(messages, changes, "chat", drop_calls)
         if self.profile.call_ids != "any":
             messages = call_ids.rename_calls(messages, self.profile.call_ids, changes)
-        if self._needs_splicing(messages):
+        # a list is faster than a generator
+        if self._always_splices or any([each.provider_state for each in messages]):
             encoded = self._encode_spliced(messages, names, repair_arguments, changes)
         else:
             sent = self._encode_messages(messages, names, repair_arguments, changes)
             encoded = encode_json(sent)
         body = self._body_start + encoded + names.encoded + self._encode_tail(request.sampling)
-        if self._leaves_out("reasoning_history") and any(m.provider_state for m in messages):
+        if self._leaves_out_history and any(m.provider_state for m in messages):
             detail = "left out, as the endpoint refuses thoughts in a conversation"
             changes.append(Adaptation(kind="state_dropped", detail=detail))
-        if self._leaves_out(request_parts.TOOL_CHOICE):
+        if self._leaves_out_choice:
             changes += request_parts.free_choice(request.sampling, (request_parts.TOOL_CHOICE,))
         return EncodedRequest(body, names, tuple(changes))
 
     def _leaves_out(self, name: str) -> bool:
         return name in self.profile.unsent_settings
-
-    def _needs_splicing(self, messages: tuple[Message, ...]) -> bool:
-        profile = self.profile
-        if profile.required_member or profile.fills_empty_content:
-            return True
-        states = [message.provider_state for message in messages]  # faster than a generator
-        return any(states)
 
     def _encode_spliced(
         self,

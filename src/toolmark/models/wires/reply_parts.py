@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -67,7 +68,10 @@ def short_model_name(name: object) -> str:
     if not isinstance(name, str):
         return ""
     name = name if len(name) <= MAX_MODEL_NAME_CHARS else cut_text(name, MAX_MODEL_NAME_CHARS)
-    return escape_surrogates(name)
+    return _escape_name(name)
+
+
+_escape_name = lru_cache(maxsize=64)(escape_surrogates)  # each reply repeats the same names
 
 
 def check_counts(

@@ -105,13 +105,15 @@ class Wire:
     `optional_settings` are asked of every model without the user's word, and left out where a model
     refuses them: names in `EndpointProfile.unsent_settings`. `tool_choice_fields` are the fields of
     an extra body that say which tool must be called: a model that refuses that decides itself.
-    `media_types` are the pictures and sounds that it carries.
+    `media_types` are the pictures and sounds that it carries. A wire that `may_pause` may send a
+    long reply in parts, of which each is asked for (`continue_request`).
     """
 
     name: ClassVar[WireName]
     optional_settings: ClassVar[frozenset[str]] = frozenset()
     tool_choice_fields: ClassVar[tuple[str, ...]] = ("tool_choice",)
     media_types: ClassVar[MediaTypes]
+    may_pause: ClassVar[bool] = False
     key_header: ClassVar[str] = "Authorization"
     models_path: ClassVar[str] = "models"
 
