@@ -17,6 +17,7 @@ from toolmark.models import own_prices, price_list
 from toolmark.models.token_prices import (
     ModelPrice,
     Rates,
+    batch_price,
     highest_cost,
     unknown_price,
     usage_cost,
@@ -107,6 +108,16 @@ def test_rates_above_a_number_of_tokens_are_those_of_all_tokens() -> None:
     assert costs == [(100 + 20) / 1e6, (303 + 40) / 1e6]
     assert highest_cost(price, 100, 10) == 120 / 1e6
     assert highest_cost(price, 101, 10) == 343 / 1e6
+
+
+@given(usages())
+def test_tokens_in_a_batch_cost_half(usage: Usage) -> None:
+    rates = Rates(input=3, output=15, cached=0.3, cache_written=3.75, reasoning=20)
+    price = ModelPrice(rates=(rates, Rates(input=6, output=30, above_input=200_000)))
+    whole, half = usage_cost(price, usage), usage_cost(batch_price(price), usage)
+    assert (whole is None) == (half is None)
+    assert half == pytest.approx((whole or 0.0) / 2) or whole is None
+    assert batch_price(unknown_price("why")) == unknown_price("why")
 
 
 def test_unknown_stays_unknown_and_what_the_endpoint_reports_wins() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from msgspec.structs import replace
+
 from toolmark.core.records import Record, Usage
 
 MTOK = 1_000_000
+BATCH_SHARE = 0.5  # of the price of a token, which a token in a batch costs
 Medium: TypeAlias = Literal["sound", "pictures"]
 
 
@@ -103,9 +106,33 @@ def highest_cost(price: ModelPrice, n_input: int, n_output: int) -> float:
     return fixed + (n_input * highest_input + n_output * highest_output) / MTOK
 
 
+def batch_price(price: ModelPrice) -> ModelPrice:
+    """Return a listed price as OpenAI and Anthropic charge it for requests in batches: half."""
+    rates = tuple(
+        replace(
+            each,
+            input=each.input * BATCH_SHARE,
+            output=each.output * BATCH_SHARE,
+            cached=_scaled(each.cached),
+            cache_written=_scaled(each.cache_written),
+            reasoning=_scaled(each.reasoning),
+        )
+        for each in price.rates
+    )
+    if not rates:
+        return price
+    apart = {medium: usd * BATCH_SHARE for medium, usd in price.priced_apart.items()}
+    note = "; ".join(filter(None, (price.note, "half the list price, as asked in batches")))
+    return replace(price, rates=rates, priced_apart=apart, note=note)
+
+
 def unknown_price(reason: str) -> ModelPrice:
     """Return the price of a model that has none, with the reason."""
     return ModelPrice(unknown=reason)
+
+
+def _scaled(price: float | None) -> float | None:
+    return None if price is None else price * BATCH_SHARE
 
 
 def _or_whole(price: float | None, whole: float) -> float:

@@ -15,7 +15,7 @@ from toolmark.models import own_prices, price_list
 from toolmark.models.cost_limit import CostLimit, EndpointKey
 from toolmark.models.endpoint_address import EndpointAddress
 from toolmark.models.model_resolver import find_endpoint
-from toolmark.models.token_prices import ModelPrice
+from toolmark.models.token_prices import ModelPrice, batch_price
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import Connection, RunSettings
@@ -66,7 +66,10 @@ def find_prices(
     now = datetime.now(UTC)
     own = own_prices.parse_prices(connection.price, now.date())
     place = connection.base_url, connection.wire
-    found = [_price_model("model", model, own.get("model"), place, sampling, now, needs_sound)]
+    examined = _price_model("model", model, own.get("model"), place, sampling, now, needs_sound)
+    if connection.batch and "model" not in own and examined.price is not None:
+        examined = examined._replace(price=batch_price(examined.price))
+    found = [examined]
     if user is not None:
         found.append(_price_model("user", user, own.get("user"), (None, None), Sampling(), now))
     for name, judge in judges.items():
