@@ -21,8 +21,10 @@ from toolmark.models.batches.batch_protocol import BatchLimits
 from toolmark.models.batches.batch_worker import BatchTiming
 from toolmark.models.batches.batched_endpoint import BatchedEndpoint
 from toolmark.models.batches.openai_batches import OpenAIBatches
+from toolmark.models.cost_limit import CostLimit, limit_endpoint
 from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.request_policies import RetryingModel
+from toolmark.models.token_prices import ModelPrice, Rates
 from toolmark.models.wire_names import check_wire_name
 from toolmark.models.wires.wire_registry import wire_by_name
 
@@ -144,6 +146,34 @@ def test_replies_are_those_of_single_requests(wire: str) -> None:
     (batch,) = server.batches.values()
     assert [body for _, body in batch.items] == server.single
     assert server.paid().total() == 8
+
+
+class Reservations(CostLimit):
+    """A limit that remembers what was reserved."""
+
+    def __init__(self) -> None:
+        super().__init__(1e6, {})
+        self.reserved: list[float] = []
+
+    async def reserve_cost(self, usd: float) -> None:
+        self.reserved.append(usd)
+        await super().reserve_cost(usd)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_limit_of_the_cost_reserves_as_much_as_for_a_single_request(wire: str) -> None:
+    price = ModelPrice(rates=(Rates(input=1, output=2),))
+
+    async def work(batched: BatchedEndpoint, single: EndpointModel) -> list[list[float]]:
+        found = []
+        for model in (batched, single):
+            limit = Reservations()
+            await limit_endpoint(model, limit, price)(ask_for("say " + "x" * 5000, max_tokens=7))
+            found.append(limit.reserved)
+        return found
+
+    (batches, singles) = asyncio.run(with_models(BatchServer(answer_body), wire, work))
+    assert batches == singles and singles[0] > 5000 / 1e6
 
 
 @pytest.mark.parametrize("wire", WIRES)

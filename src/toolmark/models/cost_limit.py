@@ -129,9 +129,9 @@ class _Reservation:
                 self._n_other_tokens += DOCUMENT_TOKENS if is_document else PICTURE_TOKENS
                 self._n_media_bytes += 4 * ((part.size_bytes + 2) // 3)  # as base64
 
-    def highest_cost(self, body: bytes) -> float:
+    def highest_cost(self, n_bytes: int) -> float:
         """Return the most that a body can cost: each token is at least one byte of it."""
-        n_text = max(0, len(body) - self._n_media_bytes)
+        n_text = max(0, n_bytes - self._n_media_bytes)
         return highest_cost(self._price, n_text + self._n_other_tokens, self._n_output)
 
 
@@ -196,7 +196,7 @@ class LimitedModel(DelegatingModel):
             reservation = _current.get()
             if reservation is None:  # a probe, which is no request of a run
                 return await post(sent)
-            highest = reservation.highest_cost(sent.body)
+            highest = reservation.highest_cost(sent.size_bytes)
             if reservation.reserved_usd > 0:
                 self.limit.extend_reservation(highest)
             else:

@@ -76,7 +76,8 @@ class _DigestEncoder(RequestEncoder):
         """Return the request with the digest of its body."""
         encoded = self._encoder.encode_request(request, repair_arguments=repair_arguments)
         self._keep(encoded.body)
-        return encoded._replace(body=hashlib.sha256(encoded.body).digest())
+        digest = hashlib.sha256(encoded.body).digest()
+        return encoded._replace(body=digest, digested_bytes=len(encoded.body))
 
 
 class _DigestAdapter(RequestAdapter):

@@ -37,7 +37,8 @@ class EncodedRequest(NamedTuple):
     """A request as sent: its body, the names that tools have in it, and what had to be changed.
 
     `headers` replace those of all requests. `own_max_tokens` is the limit of the reply that
-    toolmark set itself, 0 where the user did or there is none.
+    toolmark set itself, 0 where the user did or there is none. `digested_bytes` is the length of a
+    body whose digest stands in its place, as while it waits for a batch.
     """
 
     body: bytes
@@ -45,6 +46,12 @@ class EncodedRequest(NamedTuple):
     adaptations: tuple[Adaptation, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     own_max_tokens: int = 0
+    digested_bytes: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """The length of the body that is sent."""
+        return self.digested_bytes or len(self.body)
 
 
 class RequestEncoder:
