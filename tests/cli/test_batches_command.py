@@ -38,11 +38,14 @@ def test_batches_of_a_run_are_listed_and_cancelled(
     stopped, _ = stop_at(url, "chat", server, "GET /v1/batches/")
     run_folder = str(stopped.path)
     (id,) = server.batches
+    refused = toolmark("batches", run_folder, "--json")
+    assert refused.code == 2 and f"--base-url {url}" in refused.err
+    run_folder_words = (run_folder, "--base-url", url)
     row = {"batch_id": id, "n_items": N_ROWS, "state": "running", "n_done": 0}
-    assert json.loads(toolmark("batches", run_folder, "--json").out) == [row]
-    ended = toolmark("batches", run_folder, "--cancel")
+    assert json.loads(toolmark("batches", *run_folder_words, "--json").out) == [row]
+    ended = toolmark("batches", *run_folder_words, "--cancel")
     assert ended.code == 0 and server.batches[id].is_cancelled
-    (after,) = json.loads(toolmark("batches", run_folder, "--json").out)
+    (after,) = json.loads(toolmark("batches", *run_folder_words, "--json").out)
     assert after["state"] == "cancelled"
     # the same command submits anew what was not answered
     server.n_looks = 0
@@ -50,6 +53,31 @@ def test_batches_of_a_run_are_listed_and_cancelled(
     summary = json.loads(toolmark(*words, "--max-retries", "0", "--json").out)
     assert (summary["n_run"], summary["run_dir"]) == (N_ROWS - 1, run_folder)
     assert server.paid().total() == N_ROWS - 2 and max(server.paid().values()) == 1
+
+
+def test_an_address_in_a_run_folder_gets_no_key_unless_the_user_names_it(
+    running: tuple[BatchServer, str], toolmark: Command
+) -> None:
+    server, url = running
+    stopped, _ = stop_at(url, "chat", server, "GET /v1/batches/")
+    info = stopped.path / "run.json"
+    with fake.in_thread(server) as other:
+        info.write_text(info.read_text().replace(url, other.url))
+        n_before = len(server.asked)
+        assert toolmark("batches", str(stopped.path)).code == 2
+        assert len(server.asked) == n_before
+
+
+def test_an_id_in_a_run_folder_is_no_path(
+    running: tuple[BatchServer, str], toolmark: Command
+) -> None:
+    server, url = running
+    stopped, _ = stop_at(url, "chat", server, "GET /v1/batches/")
+    (id,) = server.batches
+    path = stopped.path / "batches.jsonl"
+    path.write_text(path.read_text().replace(id, "../files"))
+    ended = toolmark("batches", str(stopped.path), "--base-url", url)
+    assert ended.code == 2 and "is no id of a batch" in ended.err
 
 
 def test_a_run_that_was_not_asked_in_batches_has_none(toolmark: Command) -> None:

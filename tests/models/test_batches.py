@@ -214,6 +214,30 @@ def test_a_request_without_an_answer_fails_as_a_single_one_does(wire: str) -> No
 
 
 @pytest.mark.parametrize("wire", WIRES)
+def test_an_answer_that_is_no_reply_is_submitted_anew(wire: str) -> None:
+    seen: list[str] = []
+
+    def once(body: Json) -> Answer:
+        seen.append(user_text(body))
+        is_first = seen.count(seen[-1]) == 1 and seen[-1].startswith("late")
+        return (200, {"error": {"message": "overloaded", "code": 503}}) if is_first else (
+            answer_body(body)
+        )  # fmt: skip
+
+    server = BatchServer(once)
+
+    async def work(batched: BatchedEndpoint, single: EndpointModel) -> list[Any]:
+        model = RetryingModel(batched, 3, sleep=lambda wait_s: asyncio.sleep(0))
+        return [
+            timeless(each).text
+            for each in await ask_all(model, [ask_for("say 1"), ask_for("late 1")])
+        ]
+
+    assert asyncio.run(with_models(server, wire, work)) == ["say 1", "late 1"]
+    assert sorted(server.submitted().values()) == [1, 2]
+
+
+@pytest.mark.parametrize("wire", WIRES)
 def test_what_expired_is_asked_again_and_the_rest_is_not(wire: str) -> None:
     seen: list[str] = []
 

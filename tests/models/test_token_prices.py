@@ -110,6 +110,14 @@ def test_rates_above_a_number_of_tokens_are_those_of_all_tokens() -> None:
     assert highest_cost(price, 101, 10) == 343 / 1e6
 
 
+def test_a_reported_zero_does_not_hide_a_price() -> None:
+    price = ModelPrice(rates=(Rates(input=1, output=2),))
+    said = Usage(input=100, output=10, cost=0.0)
+    assert usage_cost(price, said) == 120 / 1e6
+    assert usage_cost(None, said) == usage_cost(unknown_price("why"), said) == 0.0
+    assert usage_cost(price, Usage(cost=0.0)) == 0.0
+
+
 @given(usages())
 def test_tokens_in_a_batch_cost_half(usage: Usage) -> None:
     rates = Rates(input=3, output=15, cached=0.3, cache_written=3.75, reasoning=20)

@@ -61,6 +61,19 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_batch(wire: str) -> None:
     assert len(server.batches) == 1
 
 
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_limit_of_the_cost_holds_in_batches(wire: str) -> None:
+    server = BatchServer(answer_body)
+    with fake.in_thread(server) as served:
+        money = {"price": "1000,1000", "max_tokens": 10}
+        none = run_rows(served.url, wire, batch=True, max_cost=1.0, **money)
+        assert none.summary()["n_run"] == 0 and not server.batches
+        some = run_rows(served.url, wire, batch=True, max_cost=9.0, **money)
+    assert 0 < some.summary()["n_run"] < N_ROWS
+    cost = some.summary()["spent"]["cost"]
+    assert cost["model"]["paid_usd"] + some.info.unanswered_usd <= 9.0
+
+
 def test_requests_that_come_while_results_are_read_are_not_submitted_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

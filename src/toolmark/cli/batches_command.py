@@ -58,15 +58,19 @@ def _as_json(facts: BatchFacts) -> dict[str, Any]:
 
 def print_open_batches(console: Console, path: Path) -> None:
     """Say that batches of a run go on at the provider, and what can be done."""
-    from toolmark.runs import batch_records
+    from toolmark.runs import batch_control, batch_records
+    from toolmark.runs.run_store import Run
 
     open_batches = batch_records.list_open_batches(path)
     if not open_batches:
         return
+    address = batch_control.named_address(Run(path).info.plan)
+    more_words = ("--base-url", address) if address else ()
     ids = ", ".join(each.batch_id or "one whose id is not known" for each in open_batches[:3])
     more = f" and {len(open_batches) - 3} more" if len(open_batches) > 3 else ""
+    command = consoles.shell_command("batches", path, *more_words)
     for line in (
         f"  goes on at the provider: {ids}{more}; the same command fetches the answers",
-        f"  next: {consoles.shell_command('batches', path)}, with --cancel to end what still runs",
+        f"  next: {command}, with --cancel to end what still runs",
     ):
         console.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)

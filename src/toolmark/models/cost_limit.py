@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -34,7 +34,8 @@ PICTURE_TOKENS = 50_000
 """The most tokens of one picture; small models count pictures at up to 48 thousand."""
 DOCUMENT_TOKENS = 1_000_000
 """The most tokens of one PDF: no endpoint takes more."""
-_LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+_CHOICE_FIELDS = ("n", "candidateCount")
 _PDF_TYPE = "application/pdf"
 
 
@@ -180,13 +181,13 @@ class LimitedModel(DelegatingModel):
     def _limit_reply(self, request: Request) -> tuple[Request, int]:
         """Return a request whose reply has a limit of tokens, and that limit of all its replies."""
         sampling = request.sampling
-        asked = [sampling.max_tokens, *(sampling.extra.get(name) for name in _LIMIT_FIELDS)]
-        limits = [each for each in asked if isinstance(each, int)]
+        in_body = dict(_named_numbers(sampling.extra))
+        asked = [sampling.max_tokens, *(in_body.get(name) for name in _LIMIT_FIELDS)]
+        limits = [each for each in asked if each is not None]
         if not limits and self._max_tokens is None:
             limited = replace(sampling, max_tokens=DEFAULT_MAX_TOKENS)
             request = replace(request, sampling=limited)
-        n_choices = sampling.extra.get("n")
-        n = n_choices if isinstance(n_choices, int) and n_choices > 1 else 1
+        n = max([1, *(in_body.get(name, 1) for name in _CHOICE_FIELDS)])
         return request, n * max(limits or [self._max_tokens or DEFAULT_MAX_TOKENS])
 
     def wrap_post(self, post: Post) -> Post:
@@ -220,6 +221,15 @@ class LimitedModel(DelegatingModel):
     def _release_cost(self, reservation: _Reservation, usd: float) -> None:
         reservation.reserved_usd -= usd
         self.limit.reserved_usd -= usd
+
+
+def _named_numbers(fields: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield the whole numbers in fields, and in those of objects within them, by name."""
+    for name, value in fields.items():
+        if isinstance(value, int) and not isinstance(value, bool):
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from _named_numbers(value)
 
 
 _limit: ContextVar[CostLimit | None] = ContextVar("cost_limit", default=None)

@@ -131,8 +131,10 @@ def resolve_model(
     if replay_only:
         folder = check_replay_folder(cache)
         return _add_cache(wrapped, folder, identity, replay_only=True)
-    paced: Model = wrapped
-    if not isinstance(wrapped, BatchedEndpoint):
+    paced: Model
+    if isinstance(wrapped, BatchedEndpoint):
+        paced = cost_limit.apply_limit(wrapped)
+    else:
         paced = _add_pacing(wrapped, max_connections, requests_per_minute, tokens_per_minute)
     retrying = RetryingModel(paced, max_retries)
     return _add_cache(retrying, cache, identity) if cache else retrying

@@ -49,6 +49,7 @@ class StreamReader:
         self._chunks = reader.chunks
         self._first_token_s: float | None = None
         self._first_call_s: float | None = None
+        self._last_event_s = 0.0
 
     async def read_body(self, assembler: StreamAssembler) -> StreamedBody:
         """Read until the stream says that it is complete, or to the end of a plain body.
@@ -60,7 +61,7 @@ class StreamReader:
             body = await self._reader.read_rest(beginning)
             return StreamedBody(body, self._reader.elapsed_s)
         await self._read_events(assembler, bytes(beginning))
-        latency_s = self._reader.elapsed_s
+        latency_s = self._last_event_s  # what follows a finished reply may be long in coming
         body = assembler.whole_body()
         return StreamedBody(body, latency_s, self._first_token_s, self._first_call_s)
 
@@ -82,6 +83,7 @@ class StreamReader:
         n_read = 0
         while True:
             n_read += len(chunk)
+            self._last_event_s = self._reader.elapsed_s
             self._reader.check_size(n_read)
             try:
                 for event in parser.add_chunk(chunk):

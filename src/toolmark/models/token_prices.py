@@ -88,12 +88,14 @@ class ModelPrice(Record, frozen=True, kw_only=True):
 def usage_cost(price: ModelPrice | None, usage: Usage) -> float | None:
     """Return what one request cost in US$; None where it is not known.
 
-    What the endpoint itself says wins over any price. Without counts of tokens nothing is known.
+    What the endpoint itself says wins over any price, but for a 0 where there is a price: routers
+    say 0 where they charge nothing and the provider behind them does. Without counts of tokens
+    nothing is known.
     """
-    if usage.cost is not None:
+    if usage.cost is not None and (usage.cost > 0 or price is None or not price.rates):
         return usage.cost
     if price is None or not price.rates or not (usage.input or usage.output):
-        return None
+        return usage.cost
     return price.rates_for(usage.input).token_cost(usage)
 
 

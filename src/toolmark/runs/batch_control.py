@@ -13,6 +13,7 @@ from toolmark.models.batches.batched_endpoint import BatchedEndpoint
 from toolmark.models.model_resolver import make_endpoint_model
 from toolmark.models.wire_names import check_wire_name
 from toolmark.runs.batch_records import StoredLedger
+from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
 
 
@@ -34,19 +35,26 @@ async def read_batches(
 ) -> list[BatchFacts]:
     """Return the batches of the run in a folder; with `cancel` those that run are cancelled.
 
-    A batch that only probably is of this run is not cancelled.
+    A batch that only probably is of this run is not cancelled. A key is sent to the provider's own
+    address, or to `base_url`: the address in the folder may be anybody's.
 
-    Raises UsageError for a run that was not asked in batches, EndpointError where the provider does
-    not answer.
+    Raises UsageError for a run that was not asked in batches, or whose address has to be given;
+    EndpointError where the provider does not answer.
     """
     plan = Run(path).info.plan
     if not plan.batch:
         raise UsageError(f"{path} was not asked in batches (--batch)")
-    if base_url is None and endpoint_address.is_provider_spec(plan.model):
-        base_url = plan.base_url
+    address, spec = named_address(plan), plan.model
+    if address and base_url is None:
+        raise UsageError(
+            f"this run was asked at {address}, and a key is sent only where you say; next: add "
+            f"--base-url {address} if that is right"
+        )
+    if not endpoint_address.is_provider_spec(spec) and base_url is not None:
+        spec, base_url = f"{base_url}#{spec.partition('#')[2]}", None
     ledger = StoredLedger(path)
     model = make_endpoint_model(
-        plan.model, base_url=base_url, headers=headers, wire=check_wire_name(plan.wire),
+        spec, base_url=base_url, headers=headers, wire=check_wire_name(plan.wire),
         batches=ledger,
     )  # fmt: skip
     assert isinstance(model, BatchedEndpoint)
@@ -55,6 +63,12 @@ async def read_batches(
         return [await _read_batch(model, each, cancel) for each in entries]
     finally:
         await model.close()
+
+
+def named_address(plan: Plan) -> str:
+    """Return the address that a run was asked at, "" for that of the provider itself."""
+    is_provider = endpoint_address.is_provider_spec(plan.model)
+    return plan.base_url if is_provider else plan.model.partition("#")[0]
 
 
 async def _read_batch(model: BatchedEndpoint, entry: BatchEntry, cancel: bool) -> BatchFacts:

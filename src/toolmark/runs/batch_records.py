@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from toolmark.core.errors import DataError
 from toolmark.models.batches.batch_ledger import BatchEntry, BatchLedger
+from toolmark.models.batches.batch_protocol import is_id
 from toolmark.runs.record_files import RecordAppender, read_records
 
 BATCHES_FILE = "batches.jsonl"
@@ -22,7 +24,10 @@ class StoredLedger(BatchLedger):
 
     def read_lines(self) -> Iterable[BatchEntry]:
         """Return all lines. Raises DataError for a damaged file."""
-        return read_records(self._path, BatchEntry, missing_ok=True)
+        for line in read_records(self._path, BatchEntry, missing_ok=True):
+            if line.batch_id and not is_id(line.batch_id):  # it becomes a part of an address
+                raise DataError(f"{self._path}: {line.batch_id[:80]!r} is no id of a batch")
+            yield line
 
     def append_line(self, line: BatchEntry) -> None:
         """Store a line, also against a power cut. Raises DataError when the disk is full."""

@@ -23,6 +23,7 @@ from toolmark.runs.run_store import INFO_FILE, Run
 from toolmark.runs.run_usage import measure_run_usage
 from toolmark.runs.suite import Suite
 
+_HALVING_PROVIDERS = ("openai", "anthropic")  # whose batches cost half
 _FREE = ("control/", "baseline/", "scripted")
 _LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
@@ -67,7 +68,8 @@ def find_prices(
     own = own_prices.parse_prices(connection.price, now.date())
     place = connection.base_url, connection.wire
     examined = _price_model("model", model, own.get("model"), place, sampling, now, needs_sound)
-    if connection.batch and "model" not in own and examined.price is not None:
+    if connection.batch and "model" not in own and _halves_batches(examined.price):
+        assert examined.price is not None
         examined = examined._replace(price=batch_price(examined.price))
     found = [examined]
     if user is not None:
@@ -99,6 +101,10 @@ def _price_model(
         address, endpoint.name, extra=sampling.extra, needs_sound=needs_sound, on=now
     )
     return PricedModel(role, name, endpoint, listed)
+
+
+def _halves_batches(price: ModelPrice | None) -> bool:
+    return price is not None and price.provider in _HALVING_PROVIDERS
 
 
 class RunMoney(NamedTuple):

@@ -132,8 +132,14 @@ def find_sound(tasks: Iterable[Task], suite: Suite) -> tuple[bool, dict[str, str
 
 
 def read_digits(text: str) -> str:
-    """Return the digits that a reply names, in their order, written as figures or words."""
+    """Return the digits that a reply names, in their order, written as figures or words.
+
+    Words count only where there are few figures: `to` and `for` may be digits that were heard so.
+    """
     words = _DIGIT.findall(text[:_MAX_READ_CHARS].casefold())
+    figures = [word for word in words if word.isdigit()]
+    if len(figures) >= _N_RIGHT:
+        return "".join(figures)
     return "".join(_DIGIT_BY_WORD.get(word, word) for word in words)
 
 

@@ -121,9 +121,14 @@ class BatchProtocol:
         raise NotImplementedError
 
 
+def is_id(text: str) -> bool:
+    """Return whether a text is an id that may stand in an address."""
+    return _ID.fullmatch(text) is not None
+
+
 def check_id(value: object) -> str:
     """Return an id that may stand in an address. Raises TornReply for any other."""
-    if not isinstance(value, str) or not _ID.fullmatch(value):
+    if not isinstance(value, str) or not is_id(value):
         raise TornReply("the answer names no id that can be used")
     return value
 

@@ -40,10 +40,11 @@ class AskAgain(Exception):
 
 
 class BatchAnswer(NamedTuple):
-    """An answer, and whether an earlier process had it too."""
+    """An answer, whether an earlier process had it too, and the batch that it is from."""
 
     response: HttpResponse
     is_old: bool
+    batch: RunningBatch
 
 
 class BatchQueue:
@@ -73,7 +74,7 @@ class BatchQueue:
         self._start_work(batch)
         result, is_final = await batch.wait_for_outcome(item)
         if isinstance(result, HttpResponse) and result.status == 200:
-            return BatchAnswer(result, batch.was_over)
+            return BatchAnswer(result, batch.was_over, batch)
         if is_final and known.get(item) is batch:
             del known[item]
         if result is None:
@@ -81,11 +82,17 @@ class BatchQueue:
         if isinstance(result, HttpResponse):
             if batch.was_over and result.status not in _ADAPTABLE_STATUSES:
                 raise AskAgain
-            return BatchAnswer(result, batch.was_over)
+            return BatchAnswer(result, batch.was_over, batch)
         is_renewed = batch.is_resumed and isinstance(result, BatchCancelled)
         if is_final and (batch.was_over or is_renewed):
             raise AskAgain
         raise copy.copy(result)  # many share it, and each raising adds to its traceback
+
+    def forget_answer(self, item: str, batch: RunningBatch) -> None:
+        """Let a request be submitted anew, as its answer is not a reply."""
+        known = self._load_known()
+        if known.get(item) is batch:
+            del known[item]
 
     def describe_state(self) -> str:
         """Return what the batches do now, for people; "" where there is none."""

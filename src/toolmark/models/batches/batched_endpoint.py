@@ -7,7 +7,14 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from toolmark.core.errors import EndpointError, Rejected, UsageError
+from toolmark.core.errors import (
+    EndpointError,
+    RateLimited,
+    Rejected,
+    TornReply,
+    Unavailable,
+    UsageError,
+)
 from toolmark.core.records import Reply, Request
 from toolmark.models import complaint_outcome
 from toolmark.models.batches.anthropic_batches import AnthropicBatches
@@ -17,6 +24,7 @@ from toolmark.models.batches.batch_queue import AskAgain, BatchQueue
 from toolmark.models.batches.batch_worker import BatchTiming, BatchWorker
 from toolmark.models.batches.bulk_transfer import RefusedAnswer
 from toolmark.models.batches.openai_batches import OpenAIBatches
+from toolmark.models.batches.running_batch import RunningBatch
 from toolmark.models.connection_defaults import DEFAULT_RETRIES
 from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.endpoint_profile import EndpointProfile
@@ -51,11 +59,12 @@ def make_protocol(wire: str, client: HttpClient, url: str) -> BatchProtocol:
 
 
 class _Asking:
-    """One request: its repeat, and whether a refusal of before was believed."""
+    """One request: its repeat, its last answer, and whether a refusal of before was believed."""
 
     def __init__(self, repeat: int) -> None:
         self.repeat = repeat
         self.has_old_refusal = False
+        self.answered: tuple[str, RunningBatch] | None = None
 
 
 _asking: ContextVar[_Asking] = ContextVar("asking")
@@ -135,6 +144,10 @@ class BatchedEndpoint(EndpointModel):
                     return await super().__call__(request)
                 except AskAgain:
                     continue
+                except (RateLimited, TornReply, Unavailable):
+                    if asking.answered is not None:  # with an error, or what cannot be read
+                        self.queue.forget_answer(*asking.answered)
+                    raise
                 except Rejected:
                     if not asking.has_old_refusal:
                         raise
@@ -177,7 +190,10 @@ class BatchedEndpoint(EndpointModel):
     async def _post(self, sent: EncodedRequest) -> HttpResponse:
         asking, body = _asking.get(), self._last_body
         self._last_body = b""
-        found = await self.queue.answer_item(self._item_id(sent, asking.repeat), body, sent.headers)
+        item = self._item_id(sent, asking.repeat)
+        asking.answered = None
+        found = await self.queue.answer_item(item, body, sent.headers)
+        asking.answered = item, found.batch
         if found.is_old and found.response.status != 200:
             asking.has_old_refusal = True
         return found.response
