@@ -165,6 +165,17 @@ def test_a_run_stops_at_its_limit_and_goes_on_with_a_higher_one(tmp_path: Path) 
     assert cost_of(last).paid_usd == pytest.approx(20 * EACH)
 
 
+def test_a_run_that_goes_on_has_the_price_that_it_began_with(tmp_path: Path) -> None:
+    busy = fake.script(endpoint(), fake.answer(503, {}))
+    with fake.in_thread(busy) as server:
+        more: dict[str, Any] = {"n": 2, "max_connections": 1, "max_retries": 0}
+        first = ask(server, tmp_path, price=PRICE, **more)
+        with pytest.raises(UsageError, match="begun with another price of the model"):
+            ask(server, tmp_path, price="1,2", **more)
+        again = ask(server, tmp_path, price=PRICE, **more)
+    assert again.path == first.path and again.info.prices == first.info.prices
+
+
 def test_a_recorded_price_stays_where_none_is_known_when_the_run_goes_on(tmp_path: Path) -> None:
     busy = fake.script(endpoint(), fake.answer(503, {}))
     with fake.in_thread(busy) as server:

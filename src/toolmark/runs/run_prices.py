@@ -44,10 +44,21 @@ class PricedModel(NamedTuple):
         """Whether asking it costs nothing: a control, a baseline, a scripted user."""
         return self.name.startswith(_FREE)
 
-    def keep_price(self, recorded: ModelPrice | None) -> PricedModel:
-        """Return the model with the price that a run has recorded, where none is known now."""
-        is_known = self.price is not None and self.price.is_known
-        return self if is_known or recorded is None else self._replace(price=recorded)
+    def with_recorded_price(self, recorded: ModelPrice | None) -> PricedModel:
+        """Return the model with the price of the run that goes on, which has a price already.
+
+        What was paid is known by that price alone. Raises UsageError for another price of the
+        user's own.
+        """
+        if recorded is None or not recorded.is_known:
+            return self
+        is_own = self.price is not None and self.price.source == own_prices.SOURCE
+        if is_own and self.price is not None and self.price.rates != recorded.rates:
+            raise UsageError(
+                f"this run was begun with another price of the {self.role}, from {recorded.source};"
+                " next: leave out --price, or begin anew with --fresh"
+            )
+        return self._replace(price=recorded)
 
 
 def find_prices(
@@ -139,7 +150,7 @@ def plan_money(
     connection, needs_sound = settings.connection, suite.maker.makes_sound
     models = find_prices(model, user, judges, connection, plan.sampling, needs_sound=needs_sound)
     recorded = {} if stored is None else stored.info.prices
-    models = [each.keep_price(recorded.get(each.role)) for each in models]
+    models = [each.with_recorded_price(recorded.get(each.role)) for each in models]
     prices = {each.role: each.price for each in models if each.price is not None}
     if connection.max_cost is None:
         return RunMoney(prices)
