@@ -249,6 +249,26 @@ def test_stopping_is_clean_and_resumable(tmp_path: Path) -> None:
     assert done.summary()["n_run"] == 200
 
 
+def test_replies_of_an_episode_that_is_stopped_are_recorded_as_used(tmp_path: Path) -> None:
+    async def main() -> Run:
+        stop = asyncio.Event()
+
+        async def halting(request: Request) -> Reply:
+            if request.messages[-1].role == "tool":
+                stop.set()
+                await asyncio.sleep(3_600)
+            return await mini.Adder()(request)
+
+        return await tm.arun(
+            mini.load(n=3), halting, log_dir=tmp_path, stop=stop, max_connections=1
+        )
+
+    found = asyncio.run(main())
+    (attempt,) = found.attempts()
+    assert (attempt.failure.kind, len(attempt.steps)) == ("stopped", 1)
+    assert found.summary()["spent"]["not_run"]["input"] == attempt.steps[0].reply.usage.input > 0
+
+
 def test_what_searches_wait_for_is_shown_and_recorded_of_those_that_were_stopped(
     tmp_path: Path,
 ) -> None:

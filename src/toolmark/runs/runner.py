@@ -378,8 +378,10 @@ async def _run_episode(
         ):
             return
     except asyncio.CancelledError:
-        if context.stop_reason:  # report what it waited for; otherwise it was merely not reached
-            episode.failure = _stopped_failure(context.stop_reason)
+        # report what it waited for, and what its replies cost; otherwise it was merely not reached
+        if context.stop_reason or (context.progress.stop_reason and episode.steps):
+            reason = context.stop_reason or context.progress.stop_reason
+            episode.failure = _stopped_failure(reason)
             context.store_not_run(episode)
         raise
     except SetupNotRun as error:
