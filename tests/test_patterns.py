@@ -105,7 +105,8 @@ FOREIGN = (
     "core/field_templates.py",
     "core/json_codec.py", "formats/", "judging/",
     "models/",
-    "core/secrets.py", "reports/", "runs/data_card.py", "runs/run_store.py", "scoring/",
+    "core/secrets.py", "reports/", "runs/data_card.py", "runs/run_store.py",
+    "runs/sound_checks.py", "scoring/",
     "statistics/metric_formulas.py",
     "official_bfcl/agentic_scoring.py", "official_bfcl/reply_decoding.py",
     "official_bfcl/executable_calls.py", "official_bfcl/fair_rule.py", "suites/funcbench/",
@@ -131,7 +132,7 @@ SHORT = {
 """Files whose patterns see no more than a few thousand characters: their work is bounded by that,
 and only growth beyond the square of the text is refused."""
 MADE = {
-    ("agents/executor.py", "search"), ("models/endpoint_probes.py", "findall"),
+    ("agents/executor.py", "search"), ("models/probes/media_probes.py", "findall"),
     ("scoring/answer_matching.py", "search"), ("suites/funcbench/answer_parser.py", "finditer"),
     ("suites/m3/local/answer_checking.py", "finditer"),
     ("suites/m3/local/answer_checking.py", "sub"),

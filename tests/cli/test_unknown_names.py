@@ -28,7 +28,7 @@ NEAREST = [
     ((*FUNCBENCH, "-T", "corre=3"), "'corre'; did you mean: core"),
     ((*FUNCBENCH, "-T", "zzzzz=3"), "'zzzzz'; 15 are known, such as: "),
     ((*FUNCBENCH, "--tool-format", "nativ"), "'nativ'; did you mean: native"),
-    ((*FUNCBENCH, "--tool-format", "zzz"), "'zzz'; 18 are known, such as: native, prompt"),
+    ((*FUNCBENCH, "--tool-format", "zzz"), "'zzz'; 19 are known, such as: native, prompt"),
     ((*FUNCBENCH, "--wire", "antropic"), "no wire 'antropic'; did you mean: anthropic"),
     ((*FUNCBENCH, "--dry-run", "--wire", "antropic"), "'antropic'; did you mean: anthropic"),
     ((*FUNCBENCH, "--dry-run", "--wire", "zz"), "known: chat, responses, anthropic, gemini"),

@@ -161,6 +161,8 @@ def facts(folder: Path) -> tuple[list[str], list[str], Any]:
     # what attempts took that were broken off is told too: an uninterrupted run has none
     summary["spent"] = {k: summary["spent"][k] for k in ("n_episodes", "tokens")}
     del summary["run_dir"]
+    for names in ("models", "fingerprints", "upstreams"):  # where they began and ended is chance
+        summary.get("replies", {}).pop(names, None)
     played, scored = (
         sorted(json.dumps(_timeless(msgspec.to_builtins(each))) for each in records)
         for records in (run.trajectories(), run.scores())

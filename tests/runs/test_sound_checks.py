@@ -21,6 +21,8 @@ from toolmark.runs import sound_checks
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Provenance, Suite
 
+pytestmark = pytest.mark.speech
+
 
 def sounding(folder: Path, *kinds: str) -> Suite:
     """Return a suite of one task for each kind, sound or text."""

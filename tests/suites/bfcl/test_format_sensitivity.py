@@ -129,7 +129,7 @@ def test_native_is_no_prompt_format_and_an_unknown_one_is_an_error() -> None:
     assert prompt_formats.variant_of_format("native") is None
     assert prompt_formats.variant_of_format("hermes") is None
     assert prompt_formats.variant_of_format("prompt") == PromptVariant()
-    for unknown in ("openai", "prompt:x", "", "Native"):
+    for unknown in ("opena", "prompt:x", "", "Native"):
         with pytest.raises(UsageError, match=f"no tool format '{unknown}'"):
             prompt_formats.variant_of_format(unknown)
 
