@@ -20,5 +20,5 @@ def test_each_count_is_summed(found: list[Usage]) -> None:
     cost = total.pop("cost")
     assert total == {name: sum(getattr(u, name) for u in found) for name in total}
     costs = [u.cost for u in found if u.cost is not None or u.input or u.output]
-    is_told = bool(costs) and None not in costs
-    assert cost == (sum(u.cost or 0.0 for u in found) if is_told else None)
+    is_known = bool(costs) and None not in costs
+    assert cost == (sum(u.cost or 0.0 for u in found) if is_known else None)
