@@ -76,6 +76,7 @@ class EndpointModel(Model):
         self.is_stream = is_stream
         self.name = name or model
         self.key_name = key_name
+        self.sends_key = bool(key) or any(each.lower() in KEY_HEADERS for each in headers)
         self.profile = wire.settle_profile(
             wire_profile or provider_table.profile_for_url(url, model, wire.name), headers
         )

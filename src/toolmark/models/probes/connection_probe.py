@@ -25,7 +25,8 @@ async def probe_connection(model: EndpointModel) -> list[Check]:
             "the endpoint does not list its models; the next probe shows whether it has this one"
         )
         return [reachable, Check(name="model", status="warn", detail=detail)]
-    key = Check(name="key", status="ok", detail="accepted")
+    detail = "accepted" if model.sends_key else f"none is sent, as {model.key_name} is not set"
+    key = Check(name="key", status="ok", detail=detail)
     if model.model in names:
         return [
             reachable,

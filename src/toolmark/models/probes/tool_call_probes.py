@@ -70,6 +70,9 @@ async def probe_dotted_names(model: EndpointModel) -> Check:
     except EndpointError as error:
         return replace(probe_requests.fail_check(name, error), status="warn")
     if any(call.name == "weather.get" for call in reply.calls):
-        return Check(name=name, status="ok", detail="accepted")
-    detail = "accepted, but no call came back; they are sent with _ and mapped back"
+        detail = "accepted; weather.get is sent as weather_get all the same, and mapped back"
+        return Check(name=name, status="ok", detail=detail)
+    detail = (
+        "not refused, but no call came back; weather.get is sent as weather_get, and mapped back"
+    )
     return Check(name=name, status="ok", detail=detail)
