@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.servers import fake
 
 from toolmark.core.errors import CostLimitReached, EndpointError, UsageError
-from toolmark.core.model import FunctionModel
+from toolmark.core.model import FunctionModel, Model
 from toolmark.core.records import Message, Reply, Request, Sampling, Text, Usage
 from toolmark.models import cost_limit
 from toolmark.models.cost_limit import CostLimit, EndpointKey, LimitedModel
@@ -146,6 +146,16 @@ def test_a_reply_without_a_limit_gets_one_and_choices_count() -> None:
     reserved = asyncio.run(main())
     assert bodies[0]["max_tokens"] == cost_limit.DEFAULT_MAX_TOKENS
     assert reserved == [cost_limit.DEFAULT_MAX_TOKENS / 1e6, 3 * MAX_TOKENS / 1e6]
+
+
+def test_the_limits_of_a_reply_are_found_wherever_a_body_has_them() -> None:
+    nested = Sampling(extra={"generationConfig": {"maxOutputTokens": 60, "candidateCount": 4}})
+    assert cost_limit.reply_limits(nested) == [60]
+    assert cost_limit.reply_limits(Sampling(max_tokens=9, extra={"max_tokens": 7})) == [9, 7]
+    assert cost_limit.reply_limits(Sampling(extra={"n": 2, "max_tokens": True})) == []
+    limited = LimitedModel(Model(), CostLimit(1.0, {}), PRICE)
+    request = Request(messages=(), sampling=nested)
+    assert limited._limit_reply(request) == (request, 4 * 60)
 
 
 def test_only_priced_endpoints_can_be_limited() -> None:

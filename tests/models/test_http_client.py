@@ -272,3 +272,25 @@ def test_a_header_that_http_forbids_is_a_usage_error_without_its_value() -> None
     with pytest.raises(UsageError) as caught:
         HttpClient({"authorization": "Bearer sk-secret\r\nx: y"}, timeout_s=1)
     assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("n_unnamed", "found"), [(31, "req_1"), (32, "")])
+def test_an_endpoint_that_names_no_request_is_not_asked_for_names_on(
+    n_unnamed: int, found: str
+) -> None:
+    named = fake.send(fake.raw(200, b"{}", {"x-request-id": "req_1"}), then="close")
+    plain = fake.send(fake.raw(200, b"{}"), then="close")
+
+    async def main() -> str:
+        async with fake.serve(fake.script(*[plain] * n_unnamed, named)) as server:
+            asking = client()
+            try:
+                answers = [
+                    await asking.post(f"{server.url}/x", b"{}") for _ in range(n_unnamed + 1)
+                ]
+            finally:
+                await asking.close()
+        assert {each.request_id for each in answers[:-1]} == {""}
+        return answers[-1].request_id
+
+    assert asyncio.run(main()) == found

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from toolmark.core.errors import CostLimitReached, Unavailable, UsageError
 from toolmark.core.model import DelegatingModel, Model
 from toolmark.core.number_format import format_usd
-from toolmark.core.records import Image, Reply, Request
+from toolmark.core.records import Image, Reply, Request, Sampling
 from toolmark.models import claude_models, price_list
 from toolmark.models.endpoint_model import EndpointModel, Post
 from toolmark.models.http_client import HttpResponse
@@ -181,13 +181,12 @@ class LimitedModel(DelegatingModel):
     def _limit_reply(self, request: Request) -> tuple[Request, int]:
         """Return a request whose reply has a limit of tokens, and that limit of all its replies."""
         sampling = request.sampling
-        in_body = dict(_named_numbers(sampling.extra))
-        asked = [sampling.max_tokens, *(in_body.get(name) for name in _LIMIT_FIELDS)]
-        limits = [each for each in asked if each is not None]
+        limits = reply_limits(sampling)
         if not limits and self._max_tokens is None:
             limited = replace(sampling, max_tokens=DEFAULT_MAX_TOKENS)
             request = replace(request, sampling=limited)
-        n = max([1, *(in_body.get(name, 1) for name in _CHOICE_FIELDS)])
+        choices = (n for name, n in _named_numbers(sampling.extra) if name in _CHOICE_FIELDS)
+        n = max([1, *choices])
         return request, n * max(limits or [self._max_tokens or DEFAULT_MAX_TOKENS])
 
     def wrap_post(self, post: Post) -> Post:
@@ -221,6 +220,12 @@ class LimitedModel(DelegatingModel):
     def _release_cost(self, reservation: _Reservation, usd: float) -> None:
         reservation.reserved_usd -= usd
         self.limit.reserved_usd -= usd
+
+
+def reply_limits(sampling: Sampling) -> list[int]:
+    """Return the limits of tokens that settings give a reply: the field, and those in the body."""
+    in_body = [n for name, n in _named_numbers(sampling.extra) if name in _LIMIT_FIELDS]
+    return in_body if sampling.max_tokens is None else [sampling.max_tokens, *in_body]
 
 
 def _named_numbers(fields: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

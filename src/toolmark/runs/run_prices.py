@@ -12,7 +12,7 @@ from toolmark.core import secrets
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Sampling
 from toolmark.models import own_prices, price_list
-from toolmark.models.cost_limit import CostLimit, EndpointKey
+from toolmark.models.cost_limit import CostLimit, EndpointKey, reply_limits
 from toolmark.models.endpoint_address import EndpointAddress
 from toolmark.models.model_resolver import find_endpoint
 from toolmark.models.token_prices import ModelPrice, batch_price
@@ -25,7 +25,6 @@ from toolmark.runs.suite import Suite
 
 _HALVING_PROVIDERS = ("openai", "anthropic")  # whose batches cost half
 _FREE = ("control/", "baseline/", "scripted")
-_LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 class PricedModel(NamedTuple):
@@ -196,8 +195,8 @@ def make_limit(
         assert each.endpoint is not None and each.price is not None
         key = EndpointKey(secrets.mask_address(each.endpoint.url), each.endpoint.name)
         prices[key] = each.price
-    examined = models[0]
-    if not examined.is_free and plan.wire != "anthropic" and not _has_limit(plan.sampling):
+    has_limit = plan.wire == "anthropic" or any(each > 0 for each in reply_limits(plan.sampling))
+    if not (models[0].is_free or has_limit):
         raise UsageError(
             "--max-cost reserves the longest reply that is possible, and replies have no limit; "
             "next: --max-tokens N"
@@ -219,8 +218,3 @@ def _check_limitable(model: PricedModel) -> None:
             f"--max-cost: the price of {model.name} is not known: {reason}; next: {option}, in "
             "US$ per million tokens"
         )
-
-
-def _has_limit(sampling: Sampling) -> bool:
-    given = (sampling.max_tokens, *(sampling.extra.get(name) for name in _LIMIT_FIELDS))
-    return any(isinstance(each, int) and each > 0 for each in given)
