@@ -125,7 +125,8 @@ class StreamReader:
                 await self._chunks.read_chunk()
 
     def _note_mark(self, mark: StreamMark) -> None:
+        # one clock for all events of a chunk, so that none comes after the last
         if mark and self._first_token_s is None:
-            self._first_token_s = self._reader.elapsed_s
+            self._first_token_s = self._last_event_s
         if mark == "call" and self._first_call_s is None:
-            self._first_call_s = self._reader.elapsed_s
+            self._first_call_s = self._last_event_s
