@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import itertools
 import json
 from collections.abc import Iterator
 from itertools import cycle
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from pyreqwest.bytes import Bytes
 from tests.servers import fake, faults, streams
 
 from toolmark.core.errors import EndpointError, RateLimited, Rejected, TornReply, Unavailable
 from toolmark.core.json_codec import encode_record
 from toolmark.core.records import Message, Reply, Request, Text
 from toolmark.models import memory_budget
+from toolmark.models.body_reader import BodyReader
 from toolmark.models.endpoint_model import EndpointModel
+from toolmark.models.stream_reader import StreamReader
+from toolmark.models.wires.chat_stream import ChatAssembler
 
 Json = dict[str, Any]
 KEY = "sk-very-secret-key"
@@ -85,6 +91,39 @@ def test_the_reply_is_that_of_the_whole_body_with_its_times() -> None:
     assert streamed.first_call_s is not None
     assert 0 < streamed.first_token_s <= streamed.first_call_s <= streamed.latency_s
     assert whole.first_token_s is None
+
+
+class _Chunks:
+    def __init__(self, parts: list[bytes]) -> None:
+        self._left = iter(parts)
+
+    async def read_chunk(self) -> Bytes | None:
+        part = next(self._left, None)
+        return None if part is None else Bytes(part)
+
+
+class _CountingReader(BodyReader):
+    """Its clock goes on by a second whenever it is read."""
+
+    def __init__(self, parts: list[bytes]) -> None:
+        response: Any = SimpleNamespace(body_reader=_Chunks(parts))
+        reservation = memory_budget.MemoryReservation(memory_budget.MemoryBudget())
+        super().__init__(response, reservation, 1 << 20, 0.0, _GUARD_S)
+        self._seconds = itertools.count(1.0)
+
+    @property
+    def elapsed_s(self) -> float:
+        return next(self._seconds)
+
+
+@pytest.mark.parametrize("n_chunks", [1, 2, 3, 7, len(STREAM)])
+def test_no_event_of_a_stream_comes_after_its_last(n_chunks: int) -> None:
+    size = -(-len(STREAM) // n_chunks)
+    parts = [STREAM[at : at + size] for at in range(0, len(STREAM), size)]
+    found = asyncio.run(StreamReader(_CountingReader(parts)).read_body(ChatAssembler()))
+    assert found.first_token_s is not None and found.first_call_s is not None
+    assert 1.0 <= found.first_token_s <= found.first_call_s <= found.latency_s <= n_chunks
+    assert (found.first_token_s < found.first_call_s < found.latency_s) is (n_chunks >= 3)
 
 
 def test_the_first_token_is_noted_when_it_comes() -> None:

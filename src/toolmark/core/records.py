@@ -222,11 +222,12 @@ class Reply(Record, frozen=True, kw_only=True):
 
     `stop` is `length` for a reply cut at the token limit, `refused` for the endpoint's content
     filter or a refusal, `malformed` for a body whose parts have the wrong shape, `over_long` for a
-    conversation that no longer fits the model. `latency_s` is the time to the last byte. Lone
-    surrogates are escaped (`json_codec.escape_surrogates`). `from_cache` is true if the reply came
-    from the cache and no model was asked. `defects` names the parts of the answer that were over a
-    limit and cut, or that were not believed. `complaint` is what the endpoint said where it refused
-    the conversation as too long: without keys, on one line, its first part.
+    conversation that no longer fits the model. `latency_s` is the time to the last byte, of a
+    streamed reply to its last event. Lone surrogates are escaped (`json_codec.escape_surrogates`).
+    `from_cache` is true if the reply came from the cache and no model was asked. `defects` names
+    the parts of the answer that were over a limit and cut, or that were not believed. `complaint`
+    is what the endpoint said where it refused the conversation as too long: without keys, on one
+    line, its first part.
 
     `provider_state` is what the endpoint wants back with this reply. `adaptations` says what was
     changed of the request. `finish` is the endpoint's own word for how the reply ended, where that

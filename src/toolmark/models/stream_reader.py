@@ -49,7 +49,7 @@ class StreamReader:
         self._chunks = reader.chunks
         self._first_token_s: float | None = None
         self._first_call_s: float | None = None
-        self._last_event_s = 0.0
+        self._chunk_s = 0.0  # one time for all events of a chunk: none comes after the last
 
     async def read_body(self, assembler: StreamAssembler) -> StreamedBody:
         """Read until the stream says that it is complete, or to the end of a plain body.
@@ -61,7 +61,7 @@ class StreamReader:
             body = await self._reader.read_rest(beginning)
             return StreamedBody(body, self._reader.elapsed_s)
         await self._read_events(assembler, bytes(beginning))
-        latency_s = self._last_event_s  # what follows a finished reply may be long in coming
+        latency_s = self._chunk_s  # what follows a finished reply may be long in coming
         body = assembler.whole_body()
         return StreamedBody(body, latency_s, self._first_token_s, self._first_call_s)
 
@@ -83,7 +83,7 @@ class StreamReader:
         n_read = 0
         while True:
             n_read += len(chunk)
-            self._last_event_s = self._reader.elapsed_s
+            self._chunk_s = self._reader.elapsed_s
             self._reader.check_size(n_read)
             try:
                 for event in parser.add_chunk(chunk):
@@ -125,8 +125,7 @@ class StreamReader:
                 await self._chunks.read_chunk()
 
     def _note_mark(self, mark: StreamMark) -> None:
-        # one clock for all events of a chunk, so that none comes after the last
         if mark and self._first_token_s is None:
-            self._first_token_s = self._last_event_s
+            self._first_token_s = self._chunk_s
         if mark == "call" and self._first_call_s is None:
-            self._first_call_s = self._last_event_s
+            self._first_call_s = self._chunk_s

@@ -68,7 +68,7 @@ class ReplyFacts(Record, frozen=True, kw_only=True):
 
     - `models`, `fingerprints`, `upstreams`: the versions of the model and of the endpoint's system,
       and the providers behind it, as the endpoint reports them.
-    - `latency_s`: to the last byte or event. `first_token_s`, `first_call_s`: of streamed replies.
+    - `latency_s`, `first_token_s` and `first_call_s`: see `Reply`; the last two only if streamed.
     - `tokens_per_s`: output tokens over the latency, of replies that were not streamed.
       `streamed_tokens_per_s`: output tokens over the time after the first token.
     - `adaptations`, `defects`: see `Reply`. `finish`: the endpoint's own words for the end, of
