@@ -10,6 +10,8 @@
 
 .PHONY: demo quick check test long golden docs constraints bench clean
 PY := .venv/bin/python
+# one worker more than there are cores: many tests wait for processes that they started
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # the tests start many processes: compiled modules are stored, and read by the next one
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -35,10 +37,10 @@ check: .venv/ready-dev
 	$(PY) -m mypy
 
 test: .venv/ready-dev
-	$(PY) -m pytest --numprocesses auto --dist worksteal
+	$(PY) -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 long: .venv/ready-dev
-	$(PY) -m pytest --numprocesses auto --dist worksteal -m long
+	$(PY) -m pytest --numprocesses $(WORKERS) --dist worksteal -m long
 
 golden: .venv/ready-dev
 	$(PY) -m tests.golden $(GOLDEN)

@@ -47,7 +47,8 @@ from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Presentation, Scorer
 from toolmark.scoring.episode import Episode
-from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
+from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns, gather_columns
 
 BAR = 1.6

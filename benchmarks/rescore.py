@@ -135,7 +135,7 @@ def measure(root: Path, sittings: int, command: str | None) -> dict[str, float]:
             "official evaluate": timed(official, root),
             "toolmark import": timed([*own, IMPORT, str(root / "result"), str(root / "runs")]),
         }
-        (run,) = (root / "runs").iterdir()
+        (run,) = (root / "runs").glob("*/")
         times["toolmark score"] = timed([*own, SCORE, str(run)])
         best = {what: min(seconds, best.get(what, seconds)) for what, seconds in times.items()}
     return best
@@ -160,7 +160,7 @@ def timed(words: list[str], root: Path | None = None) -> float:
 
 def agree(root: Path) -> None:
     """Stop if the two sides' scores differ in any category."""
-    (path,) = (root / "runs").iterdir()
+    (path,) = (root / "runs").glob("*/")
     parts = Run(path).summary()["parts"]
     for file in sorted((root / "score").rglob("*_score.json")):
         category = file.name.removeprefix("BFCL_v4_").removesuffix("_score.json")

@@ -1,13 +1,17 @@
-"""A chat completions endpoint of no latency: a tool call first, then text.
+"""An endpoint of no latency: a tool call first, then text.
 
-It looks only at whether the body holds a tool message. It prints its port on one line and serves
-until its standard input closes, so that it never outlives the benchmark that started it.
+It looks only at whether the body holds a tool message. With the argument `wires` it answers on each
+wire, whole and streamed, for `wires.py`; else by chat completions alone, which costs it less. It
+prints its port on one line and serves until its standard input closes, so that it never outlives
+the benchmark that started it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import cast
 
 import uvloop
@@ -37,10 +41,16 @@ def _response(body: bytes) -> bytes:
 _ANSWERS = (_response(_CALL), _response(_TEXT))
 
 
+def find_chat_answer(head: bytes, body: bytes) -> bytes:
+    """Return the answer to a request of chat completions."""
+    return _ANSWERS[_TOOL in body or _SPACED in body]
+
+
 class Server(asyncio.Protocol):
     """One connection: reads whole requests, writes canned answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, find_answer: Callable[[bytes, bytes], bytes]) -> None:
+        self.find_answer = find_answer
         self.buffer = b""
         self.transport: asyncio.WriteTransport | None = None
 
@@ -55,10 +65,10 @@ class Server(asyncio.Protocol):
             size = _length(self.buffer[:end])
             if len(self.buffer) < end + 4 + size:
                 return
-            body = self.buffer[end + 4 : end + 4 + size]
+            head, body = self.buffer[:end], self.buffer[end + 4 : end + 4 + size]
             self.buffer = self.buffer[end + 4 + size :]
             assert self.transport is not None
-            self.transport.write(_ANSWERS[_TOOL in body or _SPACED in body])
+            self.transport.write(self.find_answer(head, body))
 
 
 def _length(head: bytes) -> int:
@@ -71,7 +81,12 @@ def _length(head: bytes) -> int:
 async def main() -> None:
     """Serve until standard input closes."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(Server, "127.0.0.1", 0, backlog=1024)
+    find_answer = find_chat_answer
+    if sys.argv[1:] == ["wires"]:
+        sys.path.append(str(Path(__file__).resolve().parent.parent))
+        from benchmarks.wire_answers import find_answer
+
+    server = await loop.create_server(lambda: Server(find_answer), "127.0.0.1", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
     server.close()

@@ -134,11 +134,14 @@ async def toolmark(url: str, n: int) -> None:
     from toolmark.api import arun
 
     with tempfile.TemporaryDirectory() as folder:
-        run = await arun(_suite(n), f"{url}#fake", log_dir=folder, max_connections=CONNECTIONS)
+        # floors are samples of other agents
+        run = await arun(
+            make_suite(n), f"{url}#fake", log_dir=folder, max_connections=CONNECTIONS, floors="off"
+        )
         assert len(run.completed_episodes()) == n
 
 
-def _suite(n: int) -> Any:
+def make_suite(n: int) -> Any:
     """Return a suite of n tasks whose world answers every call alike."""
     from toolmark.core import records as t
     from toolmark.formats.native_format import NATIVE_FORMAT

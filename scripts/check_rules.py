@@ -47,7 +47,7 @@ ATTRIBUTE_LOOKUPS = {
     "toolmark.official_bfcl.truth_replay": "files and folders of the official package",
     "toolmark.perturb.speech.audio_clip": "errors of libsndfile, which is imported when needed",
     "toolmark.pytest_plugin": "what workers of pytest-xdist are marked by",
-    "toolmark.runs.code_hashes": "import finders of other packages",
+    "toolmark.runs.module_sources": "import finders of other packages",
     "toolmark.suites.m3.local.workspace_state.file_readers": "shapes of python-pptx",
     "toolmark.suites.m3.local.workspace_state.read_budget": "flags that some systems lack",
     "toolmark.suites.mfcl_vision.picture_variants": "JPEG segments of some pictures of Pillow",

@@ -5,9 +5,10 @@ Property tests draw anew on a developer's machine, and the same examples in CI.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Named(config))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Leave modules and tests to themselves: none is garbage, and there are a million objects."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests the markers of their folder, and `browser` to those that use the browser."""
@@ -74,6 +86,19 @@ def one_root_certificate() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HttpClient, "__init__", build_quickly)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def items_are_made_in_this_process() -> Iterator[None]:
+    """Items are made where the test runs: to start processes takes longer than to make a few.
+
+    Tests of worker processes ask for more cores.
+    """
+    from toolmark.core import worker_processes
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker_processes, "available_cores", lambda: 1)
         yield
 
 

@@ -13,6 +13,7 @@ import re
 import re._parser as parser  # type: ignore[import-not-found]
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,14 +42,20 @@ def files() -> list[Path]:
 
 
 def _mentions(source: str) -> bool:
-    if not re.search(r"\bre\b", source):  # reading a file's grammar takes a hundred times longer
+    # reading a file's grammar takes a hundred times longer
+    if not re.search(r"^\s*(?:import|from)\b.*\bre\b", source, re.MULTILINE):
         return False
     tree = ast.parse(source)
     return any(isinstance(node, ast.Name) and node.id == "re" for node in ast.walk(tree))
 
 
-def uses(path: Path) -> Iterator[Use]:
-    """Go through the uses in a file: of patterns of a module, and those written where used."""
+@cache
+def uses(path: Path) -> list[Use]:
+    """Return the uses in a file: of patterns of a module, and those written where used."""
+    return list(_uses(path))
+
+
+def _uses(path: Path) -> Iterator[Use]:
     file = str(path.relative_to(ROOT))
     tree = ast.parse(path.read_text())
     module = _module(path)
@@ -198,11 +205,12 @@ def _holds(item: Any, char: str) -> bool:
 # --- time -------------------------------------------------------------------------------
 
 SIZES = (250, 1_000, 4_000, 16_000)
-_MEASURABLE_S = 0.004
+_MEASURABLE_S = 0.02  # a square of 16,000 steps takes .1 s and more
 _RATIO = 9.0  # for four times the text: 4 where the work is linear, 16 where it is quadratic
 _SQUARE = 30.0  # 16 where it is quadratic, 64 where it is cubic
 _MANY_S = 0.05
 _REPEATS = 3
+_CONFIRMED_BY = 12
 
 
 def slow(
@@ -230,7 +238,7 @@ def slow(
         quarter_s = min(_spent_s(call, text(quarter)) for _ in range(_REPEATS))
         if whole_s <= ratio * quarter_s:
             continue
-        whole_s = min(_spent_s(call, text(whole)) for _ in range(_REPEATS))
+        whole_s = min(_spent_s(call, text(whole)) for _ in range(_CONFIRMED_BY))
         if whole_s > least_s and whole_s > ratio * quarter_s:
             return f"{whole_s:.4f} s for {whole} characters, {quarter_s:.4f} s for a quarter"
     return ""

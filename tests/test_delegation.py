@@ -31,7 +31,18 @@ from toolmark.core.environment import (
 )
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, DelegatingModel, FunctionModel, Model
-from toolmark.core.records import Call, Message, Reply, Request, Result, Task, Text, Tool, Turn
+from toolmark.core.records import (
+    Call,
+    Message,
+    Reply,
+    Request,
+    Result,
+    Task,
+    Text,
+    Tool,
+    Turn,
+    Variation,
+)
 from toolmark.environments.cassette import Cassette
 from toolmark.environments.class_environments import PlainStateEnvironment
 from toolmark.environments.recorded_environment import Episode, RecordedEnvironment
@@ -41,9 +52,11 @@ from toolmark.formats.prompt_format import PromptFormat
 from toolmark.models.cost_limit import CostLimit, LimitedModel
 from toolmark.models.rate_limits import RateLimitedModel, RateLimiter
 from toolmark.models.request_policies import CachedModel, PacedModel, RetryingModel
+from toolmark.models.run_spending import CountedModel, RunSpending
 from toolmark.models.token_prices import ModelPrice
 from toolmark.models.user_model import UserModel
 from toolmark.runs.episode_time_limit import EpisodeModel, TimeLimit
+from toolmark.runs.variations.varied_episode import ControlWithShownNames, VariedEnvironment
 from toolmark.suites.bfcl.category_environments import CategoryEnvironments
 from toolmark.suites.funcbench import mcp_environment
 from toolmark.suites.mfcl_speech.speech_environments import SpeechEnvironments
@@ -180,6 +193,10 @@ def test_the_marks_cover_every_ability_and_differ_from_its_default(tmp_path: Pat
 
 MODEL_WRAPPERS: dict[type[DelegatingModel], Callable[[Model, Path], DelegatingModel]] = {
     CachedModel: lambda model, folder: CachedModel(model, folder, "id"),
+    ControlWithShownNames: lambda model, folder: ControlWithShownNames(
+        model, Variation(kind="names", own_names={"shown": "own"})
+    ),
+    CountedModel: lambda model, folder: CountedModel(model, RunSpending(), "checks", None),
     LimitedModel: lambda model, folder: LimitedModel(model, CostLimit(1, {}), ModelPrice()),
     FormattedControl: lambda model, folder: FormattedControl(model, PromptFormat()),
     NativeViewModel: lambda model, folder: NativeViewModel(model, NativeView(NATIVE_FORMAT)),
@@ -189,7 +206,7 @@ MODEL_WRAPPERS: dict[type[DelegatingModel], Callable[[Model, Path], DelegatingMo
     ),
     PhasedModel: lambda model, folder: PhasedModel(model),
     RetryingModel: lambda model, folder: RetryingModel(model, 1),
-    EpisodeModel: lambda model, folder: EpisodeModel(model, TimeLimit(None), RequestGuard()),
+    EpisodeModel: lambda model, folder: EpisodeModel(model, TimeLimit(None), RequestGuard(), []),
     UserModel: lambda model, folder: UserModel(model, owns_model=True),
 }
 
@@ -212,6 +229,9 @@ class EnvironmentCase(NamedTuple):
 
 
 ENVIRONMENT_WRAPPERS: dict[type[DelegatingEnvironment], EnvironmentCase] = {
+    VariedEnvironment: EnvironmentCase(
+        lambda live, _: VariedEnvironment(live, Task(id="t", turns=()), Variation(kind="wording"))
+    ),
     EnvironmentWithUser: EnvironmentCase(lambda live, _: EnvironmentWithUser(live, live.user)),
     PlainStateEnvironment: EnvironmentCase(lambda live, _: PlainStateEnvironment(live)),
     RecordedEnvironment: EnvironmentCase(record, has_user=False),  # a user is refused

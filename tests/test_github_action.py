@@ -129,7 +129,7 @@ def test_a_baseline_is_compared_with_as_a_folder_and_as_an_artifact(
     first = job("funcbench", "baseline/planner", *SMALL)
     artifact = tmp_path / "downloaded"
     first.results.rename(artifact)
-    (run_dir,) = (artifact / "runs").iterdir()
+    (run_dir,) = (artifact / "runs").glob("*/")
     for baseline in (artifact, run_dir):
         worse = job("funcbench", "control/null", *SMALL, baseline=str(baseline))
         assert worse.code == 1 and "--fail-if worse failed" in worse.err

@@ -28,6 +28,7 @@ def _rules() -> ModuleType:
     return module
 
 
+@pytest.mark.long  # `make check` asks the same
 def test_the_rules_of_the_house_hold() -> None:
     lines, counts = _rules().check_house()
     assert lines == []

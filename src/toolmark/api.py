@@ -20,7 +20,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.core.records import Check, Sampling, Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
-from toolmark.models import cost_limit, model_resolver
+from toolmark.models import model_resolver, run_spending
 from toolmark.runs import (
     batch_records,
     batch_runs,
@@ -29,6 +29,7 @@ from toolmark.runs import (
     run_creation,
     run_finalization,
     run_folders,
+    run_logbook,
     run_preparation,
     run_prices,
     run_request,
@@ -38,6 +39,7 @@ from toolmark.runs import (
     sound_record,
     user_models,
 )
+from toolmark.runs.floor_playing import FloorComputation
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import (
     DEFAULT_LOG_DIR,
@@ -48,9 +50,12 @@ from toolmark.runs.run_settings import (
 )
 from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.suite import Scorer, Suite
+from toolmark.runs.variations import task_variations
+from toolmark.runs.variations.task_variations import TaskVariations
 from toolmark.suites import (
     exported_sets,
     judge_models,
+    run_floors,
     run_models,
     run_scorers,
     suite_registry,
@@ -87,6 +92,7 @@ async def arun(
     storage: Storage | None = None,
     time_limit_s: float | None = None,
     sandbox: str = "required",
+    floors: str = "auto",
     watch: runner.ProgressWatcher | None = None,
     stop: asyncio.Event | None = None,
     **settings: Unpack[FlatSettings],
@@ -118,29 +124,37 @@ async def arun(
     MCP servers that toolmark starts run in a sandbox. Where there is none the run is refused,
     unless `sandbox` is "off", which every report shows.
 
+    `floors` says which of the suite's floors, agents without a key, are played on the same tasks:
+    "auto" for those that start no process, "all", or "off". A control is measured against none.
+
     Raises UsageError for a request that is not possible, Rejected when the endpoint refuses it
     (what was done is stored), DataError for damaged files.
     """
     chosen = run_settings.collect_settings(selection, sampling, connection, storage, settings)
     limit_s = run_settings.check_time_limit(time_limit_s)
+    floor_choice = run_floors.check_choice(floors)
     # what earlier runs and exported sets hold does not concern a server under test
     hidden_paths = filter(None, (DEFAULT_LOG_DIR, chosen.storage.log_dir, chosen.selection.tasks))
     with (
         mcp_sandbox.use_setting(sandbox),
         mcp_sandbox.hide_paths(*hidden_paths),
         model_resolver.forbid_asking(chosen.connection.replay_only),
-        cost_limit.open_limit_scope(),
+        run_spending.open_spending_scope() as spending,
         run_folders.discard_empty_parent(Path(chosen.storage.log_dir)),
     ):
         adopted = exported_sets.adopt_exported_set(_check_suite(suite), chosen.selection.tasks)
         complete = run_preparation.add_installed_parts(adopted, tool_format, agent)
+        asked = run_preparation.adapt_to_model(complete, model, tool_format, chosen.connection)
+        varied = task_variations.vary_suite(asked, chosen.selection.vary)
         return await _run(
-            run_preparation.adapt_to_model(complete, model, tool_format, chosen.connection),
+            varied,
             model,
             user_model,
             tool_format,
             chosen,
             _Supervision(limit_s, watch, stop),
+            spending,
+            run_floors.plan_floors(varied, adopted.defaults.agent, model, floor_choice),
             () if judge_model is None else (judge_model,),
         )
 
@@ -160,6 +174,8 @@ async def _run(
     tool_format: str | None,
     settings: run_settings.RunSettings,
     supervision: _Supervision,
+    spending: run_spending.RunSpending,
+    floors: FloorComputation | None,
     named_judges: Sequence[JudgeModel],
 ) -> Run:
     user_model = user_models.choose_user_model(suite, model, user_model)
@@ -182,7 +198,8 @@ async def _run(
     money = run_prices.plan_money(
         suite, model, user_model, judges, plan, settings, choice.run, asks
     )
-    cost_limit.set_limit(money.limit)
+    spending.limit, spending.endpoints = money.limit, money.endpoints
+    spending.model_price = money.prices.get("model")
     speaker = None
     if has_missing_episodes:
         run_preparation.check_runnable(suite, plan)
@@ -191,7 +208,7 @@ async def _run(
     log_dir = Path(settings.storage.log_dir)
     path = run_folders.claim_folder(log_dir, plan) if choice.run is None else choice.run.path
     connection_notes = run_request.connection_notes(suite, model, settings.connection)
-    watch = _announce_start(supervision.watch, (*choice.notes, *connection_notes))
+    watch = _announce_start(supervision.watch, (*choice.notes, *connection_notes, *money.notes))
     supervision = supervision._replace(watch=watch)
     player, sound = None, None
     try:
@@ -199,17 +216,22 @@ async def _run(
             player, sound = await _prepare_model_and_run(
                 path, plan, suite, model, settings, is_new=is_new, watch=watch
             )
-        with _handle_refusal(path, is_new=is_new), RunWriter(path) as writer:
+        with _handle_refusal(path, is_new=is_new), RunWriter(path, is_new=is_new) as writer:
             if choice.accepts_edits:
                 writer.accept_edits(plan)
             if connection_notes:
                 writer.update_info(notes={"connection": connection_notes})
+            if is_new and isinstance(suite.maker.vary, TaskVariations):
+                writer.update_info(notes={"variations": suite.maker.vary.describe_counts()})
             if has_missing_episodes and not is_new:
                 run_creation.remake_broken_tasks(
                     writer, suite, plan, partial(run_preparation.finish_tasks, suite, watch=watch)
                 )
-            writer.update_info(prices=money.prices)
+            writer.update_info(
+                prices=money.prices, notes={"prices": money.notes} if money.notes else None
+            )
             if player is not None:
+                run_logbook.enter_run(writer.run, is_new=is_new)
                 supervision = await _settle_sound(
                     writer, player, suite, settings.connection, sound, supervision
                 )
@@ -221,9 +243,11 @@ async def _run(
                 path, suite.scorer.judging, judges, settings.connection, watch
             ) as judge:
                 try:
-                    await _execute_run(writer, suite, player, speaker, n, supervision, judge)
+                    await _execute_run(
+                        writer, suite, player, speaker, n, supervision, judge, floors, spending
+                    )
                 finally:
-                    writer.update_info(unanswered_usd=money.unanswered_usd)
+                    writer.update_info(unrecorded=spending.take_unrecorded())
     finally:
         for made in filter(None, (player, speaker)):
             await made.close()
@@ -294,7 +318,9 @@ async def _prepare_model_and_run(
         if is_new:
             tasks = run_preparation.finish_tasks(suite, plan, watch)
             tasks = endpoint_limits.check_tasks(tasks, suite, plan, model, connection)
-            run_creation.create_run(path, plan, suite, tasks, settings.storage.command)
+            run_creation.create_run(
+                path, plan, suite, tasks, settings.storage.command, settings.selection
+            )
         return player, sound
     except BaseException:
         if player is not None:
@@ -329,6 +355,8 @@ async def _execute_run(
     max_connections: int,
     supervision: _Supervision,
     judge: Callable[[Run], Awaitable[object]] | None,
+    floors: FloorComputation | None,
+    spending: run_spending.RunSpending,
 ) -> None:
     """Run the missing episodes with `player`, finish the run, and record its notes."""
     plan = writer.run.info.plan
@@ -343,6 +371,8 @@ async def _execute_run(
         max_connections=max_connections,
         **supervision._asdict(),
         judge=judge,
+        floors=floors,
+        spending=spending,
     )
     if player is not None:
         writer.update_info(
@@ -360,7 +390,10 @@ def _handle_refusal(path: Path, *, is_new: bool) -> Iterator[None]:
         raise
     except UsageError:
         if is_new:
+            opened = Run(path)
             run_folders.withdraw_run(path)
+            if not path.exists():
+                run_logbook.enter_withdrawal(opened)
         raise
 
 
@@ -447,6 +480,7 @@ def check(
                 limit=limit,
                 resume=False,
                 judge_model=judge_model,
+                floors="off",
             )
 
         has_judge = judge_model is not None

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.runs import mini
 
 import toolmark as tm
@@ -29,6 +30,7 @@ from toolmark.core.records import (
     Image,
     Limits,
     Message,
+    ProviderState,
     Reply,
     Request,
     Result,
@@ -305,6 +307,20 @@ def test_turns_follow_each_other_with_the_reply_between() -> None:
     second = mind.requests[4].messages
     assert [m.text for m in second if m.role == "assistant"][-1] == "five"
     assert "Coffee?" in mind.last("decide") and "Tea?" not in mind.last("decide").split("==")[-1]
+
+
+def test_what_the_endpoint_wants_back_goes_with_calls_and_with_the_reply_of_a_turn() -> None:
+    class Thinker(Mind):
+        async def __call__(self, request: Request, /) -> Reply:
+            reply = await super().__call__(request)
+            state = ProviderState(wire="chat", origin="o", data=phase_of_request(request))
+            return replace(reply, provider_state=state)
+
+    mind = Thinker()
+    play(mind, asked=task("Tea?", "Coffee?"))
+    said = [each for each in mind.requests[-1].messages if each.role == "assistant"]
+    states = [each.provider_state.data for each in said if each.provider_state is not None]
+    assert states == ["process", "final", "process"]
 
 
 def test_a_plan_that_names_no_tool_gets_the_nearest_by_words() -> None:

@@ -607,7 +607,7 @@ def test_what_the_users_code_prints_is_not_in_the_output_of_json(
     if command == "check":
         done = toolmark("check", "loud.py:loud", "--json")
     if command == "score":
-        [run] = (tmp_path / "runs").iterdir()
+        [run] = (tmp_path / "runs").glob("*/")
         done = toolmark("score", str(run), "--json")
     assert isinstance(json.loads(done.stdout), dict)
     if command == "run":

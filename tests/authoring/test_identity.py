@@ -92,7 +92,7 @@ class Shop:
     @property
     def runs(self) -> list[Path]:
         """The run folders, the oldest first."""
-        return sorted(self._folder.glob("runs/*"), key=lambda path: path.stat().st_mtime_ns)
+        return sorted(self._folder.glob("runs/*/"), key=lambda path: path.stat().st_mtime_ns)
 
     def value(self) -> float:
         """The score of the only run."""

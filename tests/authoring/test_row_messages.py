@@ -32,7 +32,7 @@ def shop() -> tm.Suite:
 
 
 def only_run(folder: str = "runs") -> Run:
-    [path] = Path(folder).iterdir()
+    [path] = Path(folder).glob("*/")
     return tm.open_run(path)
 
 

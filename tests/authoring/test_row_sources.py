@@ -23,7 +23,7 @@ HEAD = ("question", "tools", "expected")
 
 
 def only_run() -> Run:
-    [path] = Path("runs").iterdir()
+    [path] = Path("runs").glob("*/")
     return tm.open_run(path)
 
 

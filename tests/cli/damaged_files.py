@@ -119,7 +119,7 @@ def make(root: Path, toolmark: Callable[..., int]) -> dict[str, str]:
     for name, model in (("a", "planner"), ("b", "eager")):
         asked = ("run", *small, "--limit", "3", "-m", f"baseline/{model}", "--log-dir", name)
         assert toolmark(*asked) == 0
-        _shorten(next((root / name).iterdir()))
+        _shorten(next((root / name).glob("*/")))
     simple = ("run", "bfcl", "-T", "category=simple_python", "--limit", "3")
     assert toolmark(*simple, "-m", "baseline/eager", "--log-dir", "c") == 0
     (endpoints.run(root / "d", 2).path / "attempts.jsonl").touch()

@@ -59,3 +59,22 @@ def test_results_come_in_and_go_out_by_command(toolmark: Command, tmp_path: Path
     file.write_text("{")
     said = toolmark("import", "bfcl", str(tmp_path / "result"))
     assert said.code == 2 and "line 1: not JSON" in said.err and "17 rows" in said.err
+
+
+def test_twins_are_asked_by_command_and_are_in_no_official_file(toolmark: Command) -> None:
+    asked = (
+        "run", "bfcl", "-m", "control/oracle", "-T", "category=simple_python", "--limit", "12",
+    )  # fmt: skip
+    said = toolmark(*asked, "--vary", "names,values", "--json")
+    assert said.code == 0, said.err
+    summary = json.loads(said.out)
+    assert [each["kind"] for each in summary["variations"]] == ["names", "values"]
+    assert summary["score"]["n"] == 12 < summary["n_run"] == summary["n_planned"] < 36
+    out = toolmark("export", "bfcl", summary["run_dir"], "-o", "out")
+    assert out.code == 0 and "12 entries" in out.out
+    (file,) = Path("out/result").rglob("*_result.json")
+    assert len(file.read_text().splitlines()) == 12
+    refused = toolmark(*asked, "--vary", "named")
+    assert refused.code == 2 and len(refused.err.strip().splitlines()) == 1
+    none = toolmark("run", "funcbench", "-m", "control/oracle", "--limit", "2", "--vary", "values")
+    assert none.code == 2 and "applies to no task of this run" in none.err

@@ -156,7 +156,7 @@ def test_a_tool_format_is_used_by_its_name(parts: Path, toolmark: Command) -> No
     assert said.code == 0, said.err
     assert json.loads(said.out)["score"]["value"] == 1
     assert "rendered" in seen()
-    (run,) = (tm.open_run(path) for path in Path("runs").iterdir())
+    (run,) = (tm.open_run(path) for path in Path("runs").glob("*/"))
     assert run.info.plan.tool_format == "loud"
     assert "more_parts" in run.info.plan.modules
     assert run.info.versions["more-parts"] == "1.0"
@@ -204,7 +204,7 @@ def test_a_wire_answers_the_models_of_its_name(parts: Path, toolmark: Command) -
     assert said.code == 0, said.err
     assert json.loads(said.out)["score"]["value"] == 0
     assert seen() == [("large", "http://localhost:9/v1", (("X", "1"),), 7.0)]
-    (run,) = (tm.open_run(path) for path in Path("runs").iterdir())
+    (run,) = (tm.open_run(path) for path in Path("runs").glob("*/"))
     plan = run.info.plan
     assert (plan.model, plan.base_url) == ("yes/large", "http://localhost:9/v1")
     assert "more_parts" in plan.model_modules
@@ -266,7 +266,7 @@ def test_an_agent_plays_the_episodes_and_is_part_of_the_request(
         assert said.code == 0, said.err
         assert json.loads(said.out)["score"]["value"] == 1
     assert seen().count("played") == 2
-    runs = [tm.open_run(path) for path in Path("runs").iterdir()]
+    runs = [tm.open_run(path) for path in Path("runs").glob("*/")]
     plans = [run.info.plan for run in runs]
     assert sorted(plan.agent for plan in plans) == ["", "careful"]
     assert sorted(run_names.distinct_run_names(runs)) == [
@@ -281,7 +281,7 @@ def test_an_agent_may_be_in_a_file_of_the_user(toolmark: Command, tmp_path: Path
     (tmp_path / "agents.py").write_text(MODULE)
     said = toolmark("run", *FUNCBENCH, "-m", "control/oracle", "--agent", "agents.py:Careful")
     assert said.code == 0, said.err
-    (run,) = (tm.open_run(path) for path in Path("runs").iterdir())
+    (run,) = (tm.open_run(path) for path in Path("runs").glob("*/"))
     assert run.info.plan.agent == "agents.py:Careful"
     assert "agents" in run.info.plan.modules
 

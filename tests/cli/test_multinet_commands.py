@@ -73,7 +73,7 @@ def test_a_set_of_stand_ins_says_so_when_it_is_asked_and_scored() -> None:
     assert said("make", "multinet-piqa", *parameters, "-o", "set").exit_code == 0
     done = said("run", "multinet-piqa", "-m", "baseline/majority", "--tasks", "set/tasks.jsonl")
     assert done.exit_code == 0 and "SYNTHETIC: the rows are generated" in done.output
-    (run,) = Path("runs").iterdir()
+    (run,) = Path("runs").glob("*/")
     assert "SYNTHETIC: the rows are generated" in said("score", str(run)).output
 
 
@@ -104,7 +104,7 @@ def test_the_request_at_the_end_of_a_long_prompt_is_shown_and_all_of_it_by_all()
         "run", "multinet-overcooked", "-m", "baseline/uniform", *parameters, "-T", "history=40"
     )
     assert done.exit_code == 0, done.output
-    (run,) = Path("runs").iterdir()
+    (run,) = Path("runs").glob("*/")
     (task,) = (run / "tasks.jsonl").read_text().splitlines()
     found = json.loads(task)
     asked = "".join(part.get("text", "") for part in found["turns"][0]["messages"][-1]["parts"])

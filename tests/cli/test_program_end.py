@@ -44,7 +44,17 @@ def files(folder: Path, pids: Path, *flags: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "signals",
-    [(signal.SIGTERM,), (signal.SIGHUP,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT,)],
+    [
+        (signal.SIGTERM,),
+        *(
+            pytest.param(signals, marks=pytest.mark.long)
+            for signals in (
+                (signal.SIGHUP,),
+                (signal.SIGTERM, signal.SIGTERM),
+                (signal.SIGINT,),
+            )
+        ),
+    ],
 )
 def test_servers_and_folders_do_not_outlive_the_program(
     mind: Mind, tmp_path: Path, signals: tuple[signal.Signals, ...]
@@ -75,7 +85,7 @@ def test_servers_and_folders_do_not_outlive_the_program(
     for pid in map(int, pids.read_text().split()):
         until(lambda pid=pid: gone(pid))  # type: ignore[misc]
     assert not list(brief.iterdir())
-    (run,) = (tmp_path / "runs").iterdir()
+    (run,) = (tmp_path / "runs").glob("*/")
     assert not list(Run(run).trajectories())
 
 

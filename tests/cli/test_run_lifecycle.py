@@ -29,7 +29,7 @@ def load() -> tm.Suite:
 
 
 def the_run() -> Path:
-    (path,) = Path("runs").iterdir()
+    (path,) = Path("runs").glob("*/")
     return path
 
 
@@ -42,7 +42,7 @@ def test_a_run_that_goes_on_and_one_that_begins_say_why(toolmark: Command, mind:
     assert said.code == 0
     assert f"continuing {the_run()}: 0 of 2 episodes are stored" in said.err
     said = toolmark(*words)
-    first = sorted(Path("runs").iterdir())[0]
+    first = sorted(Path("runs").glob("*/"))[0]
     assert f"new run: {first} has all of its episodes" in said.err
     said = toolmark(*words, "--temperature", "0.5")
     assert "new run: temperature differs (0.0 -> 0.5)" in said.err
@@ -88,7 +88,7 @@ def test_every_printed_next_step_works_when_pasted(
     words = ("run", "odd suites/shop.py:load", "-m", mind.model, "--log-dir", logs)
     said = toolmark(*words, "--max-retries", "0")
     assert said.code == 3
-    path = next(Path(logs).iterdir())
+    path = next(Path(logs).glob("*/"))
     assert str(path) in said.out
     asked = steps(said.out)
     assert asked == [["show", str(path), "it's [b]"], ["report", str(path)]]

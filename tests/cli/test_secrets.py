@@ -198,7 +198,7 @@ def test_no_key_reaches_a_file(
     given = " ".join(words) + " ".join(os.environ[name] for name in case.environ)
     shown = {form for form in forms(key) if form in (reported.out + reported.err).encode()}
     assert not shown or case.code == 2, (reported, given)
-    for run in (home / "runs").glob("*"):
+    for run in (home / "runs").glob("*/"):
         for after in AFTER:
             reported = toolmark(*after, str(run))
             assert not any(form in (reported.out + reported.err).encode() for form in forms(key))
@@ -214,7 +214,7 @@ def test_no_key_of_a_judge_reaches_a_file(
     words = [word for parameter in parameters for word in ("-T", parameter)]
     reported = toolmark("run", "m3", "-m", "control/oracle", *words, "--sandbox", "off")
     assert reported.code == 0, reported
-    (run,) = (home / "runs").glob("*")
+    (run,) = (home / "runs").glob("*/")
     places = [_filled(f"http://HOST/KEY/v1#{name}", key, mind) for name in "abc"]
     for words in (places, places[:1] * 3, [key, *places]):
         judges = [word for place in words for word in ("--judge-model", place)]
@@ -231,13 +231,13 @@ def test_the_key_was_sent_where_it_belongs(
     key = KEYS[1]
     toolmark("run", "funcbench", *SMALL, "-m", _filled(IN_PATH[1], key, mind))
     assert {each.target for each in mind.asked} == {f"/{key}/v1/chat/completions"}
-    (run,) = (home / "runs").iterdir()
+    (run,) = (home / "runs").glob("*/")
     info = json.loads((run / "run.json").read_bytes())
     assert key not in json.dumps(info)
     assert "[key-" in info["plan"]["model"] and "[key-" in info["plan"]["base_url"]
     toolmark("run", "funcbench", *SMALL, "-m", _filled(IN_PATH[1], key, mind))
     toolmark("run", "funcbench", *SMALL, "-m", _filled(IN_PATH[1], KEYS[0], mind))
-    hashes = [run.name.rpartition("-")[0][-8:] for run in sorted((home / "runs").iterdir())]
+    hashes = [run.name.rpartition("-")[0][-8:] for run in sorted((home / "runs").glob("*/"))]
     assert len(hashes) == 3
     assert len(set(hashes)) == 2  # the same key is the same request, another one another
     said = toolmark("doctor", "-m", info["plan"]["model"])

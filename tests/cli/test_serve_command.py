@@ -153,7 +153,7 @@ def test_the_question_is_shown_next_to_the_protocol() -> None:
     )  # fmt: skip
     assert done.stdout == ""
     assert done.stderr.startswith(f"{first.id}, seed 7\n")
-    assert first.turns[0].messages[1].text in done.stderr
+    assert first.turns[0].messages[-1].text in done.stderr
 
 
 def test_ctrl_c_ends_the_server() -> None:

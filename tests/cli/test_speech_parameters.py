@@ -126,7 +126,7 @@ def test_a_run_tells_what_it_drew_from_and_what_it_did_not_use(
                     "--ids", "simple_python_0", *ITEM)  # fmt: skip
     assert said.code == 0, said.err
     assert "5 not used" in said.err and "silent.wav" in said.err and "the same sound as" in said.err
-    run = tm.open_run(next((tmp_path / "runs").iterdir()))
+    run = tm.open_run(next((tmp_path / "runs").glob("*/")))
     assert any("corrupt.wav" in note for note in run.info.notes["data"])
     assert len(run.info.hashes["noises"]) == 64
     turns = [task.data["speech"]["turns"][0] for task in run.tasks()]
@@ -160,7 +160,7 @@ def _make(toolmark: Command, mind: Mind, *more: str) -> list[dict[str, object]]:
                     "recognisers=simulated:a", "-T", "disfluency=false", "--fresh", *ITEM,
                     *more)  # fmt: skip
     assert said.code == 0, said.err
-    path = max(Path("runs").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    path = max(Path("runs").glob("*/"), key=lambda path: path.stat().st_mtime_ns)
     return [task.data["speech"]["turns"][0] for task in tm.open_run(path).tasks()]
 
 
@@ -292,7 +292,7 @@ def test_an_unreadable_ruling_is_quoted_in_why_it_is_not_run(mind: Mind, toolmar
     said = toolmark("run", "mfcl-transcripts", "-m", mind.model, "-T", f"judge={mind.model}",
                     "--ids", "simple_python_0", *WRITTEN)  # fmt: skip
     assert said.code == 3
-    [attempt] = tm.open_run(next(Path("runs").iterdir())).attempts()
+    [attempt] = tm.open_run(next(Path("runs").glob("*/"))).attempts()
     assert f"judge {mind.model} gave no readable ruling" in attempt.failure.message
     assert "'How do you spell the name?'" in attempt.failure.message
     assert "judge=" in attempt.failure.message
@@ -340,7 +340,7 @@ def test_the_rest_is_made_where_that_is_asked_for(
     found = toolmark("run", "mfcl-speech", "-m", "control/null", *SAID, "-T", "missing=skip",
                      "-T", "engines=flite,festival")  # fmt: skip
     assert found.code == 0 and "festvox-kallpc16k" in found.err
-    run = tm.open_run(next((tmp_path / "runs").iterdir()))
+    run = tm.open_run(next((tmp_path / "runs").glob("*/")))
     assert [t.data["speech"]["turns"][0]["voice"]["engine"] for t in run.tasks()] == ["flite"]
     assert any("festival is not installed" in note for note in run.info.notes["data"])
     found = toolmark("perturb", "speech", TEXT, "--missing", "skip", "--engines", "flite,festival",

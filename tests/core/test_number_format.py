@@ -25,7 +25,8 @@ FORMATTER = "core/number_format.py"
 NOT_FOR_READERS = (
     "baselines/", "core/svg.py", "environments/", "generation/", "language/",
     "official_bfcl/", "perturb/", "suites/m3/judge_questions.py", "suites/m3/local/",
-    "suites/mfcl_vision/fiction/", "suites/mfcl_vision/scenes/", "suites/multinet/overcooked/",
+    "suites/bfcl/twins/", "suites/mfcl_vision/fiction/", "suites/mfcl_vision/scenes/",
+    "suites/multinet/overcooked/",
     "suites/multinet/synthetic/", "suites/multinet/task_prompt_wording.py",
     "suites/multinet/openx/robot_episodes.py",
     "studio/bfcl_interchange/leaderboard_files.py",  # the official tables' own form
@@ -33,6 +34,7 @@ NOT_FOR_READERS = (
     "suites/mfcl_vision/item_folder.py", "suites/mfcl_vision/task_maker.py",  # boxes of pictures
     "suites/mfcl_vision/accuracy_tables.py",  # names of levels
     "suites/multinet/openx/openx_rows.py",  # values that are not finite
+    "runs/run_prices.py",  # a price as --price takes it
 )  # fmt: skip
 COUNTED = re.compile(r"digits = f")  # only to count the decimals
 # Limits that a user set, printed as they were given

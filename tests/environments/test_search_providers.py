@@ -23,6 +23,7 @@ from toolmark.environments.search_providers import (
     SEARCH_FAILED,
     SearchRequest,
     WebEngine,
+    forbid_web,
 )
 from toolmark.models.http_client import HttpClient
 
@@ -285,6 +286,16 @@ def test_a_key_in_a_hit_or_a_page_is_blanked(fake: Fake, name: str) -> None:
     web = WebEngine(PROVIDERS[name], Canned(), KEY, page=page)
     assert asyncio.run(web.fetch("https://a.example/")).content == f"<p>{REDACTED}</p>"
     assert asyncio.run(web.fetch("https://a.example/lost")).error == f"no page for {REDACTED}"
+
+
+def test_nothing_is_sent_where_the_web_is_forbidden() -> None:
+    async def page(url: str) -> str:
+        raise AssertionError(url)
+
+    web = WebEngine(PROVIDERS["serpapi"], Canned(), KEY, page=page)
+    for ask in (lambda: web.find("tea", "x"), lambda: web.fetch("https://a.example/")):
+        with forbid_web(), pytest.raises(ToolEnvironmentError, match="without a model"):
+            asyncio.run(ask())
 
 
 # --- SerpApi, as BFCL asks it ------------------------------------------------------------

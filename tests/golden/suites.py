@@ -46,7 +46,7 @@ def played(
     made: dict[str, Json] = {}
     for name, play in plays.items():
         if play.same:
-            (source,) = (folder / play.same).iterdir()
+            (source,) = (folder / play.same).glob("*/")
             play = replace(play, settings={**play.settings, "tasks": source})
         act = _wired if play.model == WIRE else _played
         made[name] = act(folder / name, suite, parameters, play, Normaliser(folder))

@@ -515,6 +515,7 @@ def test_a_mutant_changes_its_place_and_can_be_compiled(mutated: list[mutation.M
     assert text.applied(SOURCE) == SOURCE.replace('"ü: too much"', "('ü: too muchx')")
 
 
+@pytest.mark.long
 def test_the_same_seed_draws_the_same_mutants(tmp_path: Path) -> None:
     root = Path(mutation.__file__).parents[2] / "src" / "toolmark"
     assert mutation.drawn(root, 5, 1) == mutation.drawn(root, 5, 1) != mutation.drawn(root, 5, 2)

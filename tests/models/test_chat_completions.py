@@ -367,3 +367,15 @@ def test_a_rejected_request_without_odd_arguments_is_sent_once() -> None:
             return len(server.asked)
 
     assert asyncio.run(go()) == 1
+
+
+def test_a_web_page_is_no_torn_reply_without_a_word_of_the_address() -> None:
+    async def go() -> str:
+        async with fake.serve(fake.answer(200, b"<!DOCTYPE html><title>hello")) as server:
+            model = EndpointModel(server.url, "m")
+            with pytest.raises(TornReply) as caught:
+                await model(Request(messages=()))
+            await model.close()
+            return str(caught.value)
+
+    assert "address" in asyncio.run(go())

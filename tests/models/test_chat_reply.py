@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.servers import fake
 
 from toolmark.core import json_codec
-from toolmark.core.errors import TornReply
 from toolmark.core.records import Call, Reply, Usage
 from toolmark.models.wires import chat_reply, reply_parts
 from toolmark.models.wires.tool_names import ToolNames
@@ -125,134 +124,13 @@ def test_reasoning_is_separated(field: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("finish", "stop"),
-    [
-        ("stop", "stop"),
-        ("tool_calls", "stop"),
-        ("eos", "stop"),
-        (None, "stop"),
-        ("length", "length"),
-        ("content_filter", "refused"),
-    ],
-)
-def test_the_finish_reason_is_the_stop(finish: Any, stop: str) -> None:
-    assert read(fake.reply({"content": "a"}, finish)).stop == stop
-    assert read(fake.reply({"content": [{"text": "a"}]}, finish)).stop == stop
-
-
 def test_a_refusal_is_refused_and_its_words_are_the_text() -> None:
     for extra in ({}, {"content": ["", ""]}):
         reply = read(fake.reply({"refusal": "I will not.", **extra}))
         assert (reply.stop, reply.text) == ("refused", "I will not.")
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"content": 42},
-        {"content": [{"type": "text"}]},
-        {"tool_calls": "f()"},
-        {"tool_calls": ["f"]},
-        {"tool_calls": [{"function": "f"}]},
-        {"tool_calls": [{"function": {"arguments": "{}"}}]},
-        {"tool_calls": {"name": "f"}},
-        {"reasoning": {"a": 1}, "content": "x"},
-    ],
-)
-def test_parts_of_the_wrong_shape_are_malformed_and_the_message_stays(message: Any) -> None:
-    reply = read(fake.reply(message))
-    assert (reply.stop, reply.calls) == ("malformed", ())
-    assert json.loads(reply.text) == message
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"<html>502</html>",
-        b'{"choices": [{"message": {"content": "ab',
-        b"\xff\xfe",
-        b"[]",
-        b"null",
-        b"{}",
-        b'{"choices": []}',
-        b'{"choices": null}',
-        b'{"choices": {"message": {}}}',
-        b'{"choices": [7]}',
-        b'{"choices": [{"message": "text"}]}',
-        b"[" * 100_000,
-    ],
-)
-def test_no_json_or_no_message_is_torn(body: bytes) -> None:
-    with pytest.raises(TornReply):
-        read(body)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"error": {"message": "x"}},
-        {"error": "x", "choices": []},
-        {"choices": [{"error": {"code": 502}, "message": None}]},
-        {"choices": [{"finish_reason": "error", "message": {"content": ""}, "error": {}}]},
-    ],
-)
-def test_an_error_under_status_200_is_a_failure(body: Any) -> None:
-    with pytest.raises(reply_parts.ErrorInBody):
-        read(body)
-
-
 # --- what else an endpoint says ------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("usage", "expected"),
-    [
-        (
-            {"prompt_tokens": 9, "completion_tokens": 5,
-             "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 2}},
-            Usage(input=9, output=5, cached=4, cache_written=2),
-        ),
-        (
-            {"prompt_tokens": 9, "completion_tokens": 5, "prompt_cache_hit_tokens": 8,
-             "prompt_cache_miss_tokens": 1},
-            Usage(input=9, output=5, cached=8),
-        ),
-        (  # thoughts counted apart from the output
-            {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 34,
-             "completion_tokens_details": {"reasoning_tokens": 20}},
-            Usage(input=9, output=25, reasoning=20),
-        ),
-        (
-            {"prompt_tokens": 9, "completion_tokens": 25, "total_tokens": 34,
-             "completion_tokens_details": {"reasoning_tokens": 20}},
-            Usage(input=9, output=25, reasoning=20),
-        ),
-    ],
-)  # fmt: skip
-def test_tokens_are_counted_however_they_are_named(usage: dict[str, Any], expected: Usage) -> None:
-    body = fake.says("x")
-    body["usage"] = usage
-    assert read(body).usage == expected
-    body["choices"][0]["message"]["content"] = [{"type": "text", "text": "x"}]  # read loosely
-    assert read(body).usage == expected
-
-
-@pytest.mark.parametrize(
-    ("finish", "stop"),
-    [
-        ("model_length", "over_long"),
-        ("sensitive", "refused"),
-        ("content_filter", "refused"),
-        ("max_tokens", "length"),
-        ("eos", "stop"),
-    ],
-)
-def test_words_for_the_end_of_a_reply(finish: str, stop: str) -> None:
-    reply = read(fake.reply({"role": "assistant", "content": "x"}, finish))
-    assert reply.stop == stop
-    assert reply.finish == ("" if finish == "content_filter" else finish)
 
 
 @pytest.mark.parametrize("finish", ["network_error", "insufficient_system_resource", "abort"])

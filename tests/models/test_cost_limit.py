@@ -13,8 +13,8 @@ from tests.servers import fake
 
 from toolmark.core.errors import CostLimitReached, EndpointError, UsageError
 from toolmark.core.model import FunctionModel, Model
-from toolmark.core.records import Message, Reply, Request, Sampling, Text, Usage
-from toolmark.models import cost_limit
+from toolmark.core.records import Audio, Message, Reply, Request, Sampling, Text, Usage
+from toolmark.models import cost_limit, run_spending
 from toolmark.models.cost_limit import CostLimit, EndpointKey, LimitedModel
 from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.request_policies import PacedModel, RetryingModel
@@ -158,6 +158,20 @@ def test_the_limits_of_a_reply_are_found_wherever_a_body_has_them() -> None:
     assert limited._limit_reply(request) == (request, 4 * 60)
 
 
+def test_the_worst_case_of_sound_follows_from_its_length() -> None:
+    second = Audio(sha256="0" * 64, mime="audio/wav", size_bytes=32_000)
+    said = Message(role="user", parts=(Text("?"), second))
+    request = Request(messages=(said,), sampling=Sampling(max_tokens=1))
+    price = ModelPrice(rates=(Rates(input=1, output=0),))
+    n_body = 4 * (32_002 // 3) + 200
+    wav, other = (
+        cost_limit._Reservation(price, request, 1, sends_wav=form).highest_cost(n_body) * 1e6
+        for form in (True, False)
+    )
+    assert wav == pytest.approx(400 + 200 + cost_limit.TEMPLATE_TOKENS)
+    assert other == pytest.approx(400 + n_body + cost_limit.TEMPLATE_TOKENS)
+
+
 def test_only_priced_endpoints_can_be_limited() -> None:
     endpoint = EndpointModel("http://127.0.0.1:9/v1", "m")
     key = EndpointKey("http://127.0.0.1:9/v1", "m")
@@ -165,12 +179,13 @@ def test_only_priced_endpoints_can_be_limited() -> None:
     async def own(request: Request) -> Reply:
         return Reply()
 
-    with cost_limit.open_limit_scope():
-        assert cost_limit.apply_limit(endpoint) is endpoint
-        cost_limit.set_limit(CostLimit(1, {}))
+    assert run_spending.join_run(endpoint) is endpoint
+    with run_spending.open_spending_scope() as spending:
+        assert run_spending.join_run(endpoint) is endpoint
+        spending.limit = CostLimit(1, {})
         for model in (endpoint, FunctionModel(own)):
             with pytest.raises(UsageError, match="--max-cost"):
-                cost_limit.apply_limit(model)
-        cost_limit.set_limit(CostLimit(1, {key: PRICE}))
-        assert isinstance(cost_limit.apply_limit(endpoint), LimitedModel)
-    assert cost_limit.apply_limit(endpoint) is endpoint
+                run_spending.join_run(model)
+        spending.limit = CostLimit(1, {key: PRICE})
+        assert isinstance(run_spending.join_run(endpoint), LimitedModel)
+    assert run_spending.join_run(endpoint) is endpoint

@@ -48,7 +48,7 @@ def examine_patient(patient: Patient, folder: Path, *, stream: bool = False) -> 
             one, other = (
                 EndpointModel(
                     server.url, rule.model, media=media, wire_profile=profile, is_stream=is_stream,
-                    timeout_s=5,
+                    timeout_s=30,
                 )
                 for is_stream in (stream, not stream)
             )  # fmt: skip
@@ -272,6 +272,7 @@ def test_an_address_is_examined_on_the_wire_that_answers_there(wire: WireName) -
     assert {name for name, check in found.items() if check.status == "fail"} == set()
     for name in ("two steps", "reasoning", "parallel results", "streaming"):
         assert found[name].status == "ok", found[name]
+    assert ("is sent as it is" in found["dots in names"].detail) == (wire == "gemini")
 
 
 def _drop_thinking(body: Json) -> None:
@@ -432,3 +433,17 @@ def test_the_wire_of_an_address_that_names_it_is_not_asked_for(tmp_path: Path) -
             return await endpoint_probes.probe_endpoint(f"{server.url}/chat/completions#qwen3")
 
     assert asyncio.run(go())[0].name == "reachable"
+
+
+@pytest.mark.parametrize("wire", WIRE_NAMES)
+def test_a_chosen_wire_that_answers_as_well_as_another_is_no_mistake(wire: WireName) -> None:
+    found: dict[str, wire_probe.WireFinding] = {"chat": "replies", wire: "replies"}
+    answers = _answers(**found)
+    both = wire_probe.check_wires(answers, wire, is_given=True)
+    assert both is not None and (both.status, both.next_step) == ("ok", "")
+    if wire != "chat":
+        found[wire] = "complains"
+        answers = _answers(**found)
+        worse = wire_probe.check_wires(answers, wire, is_given=True)
+        assert worse is not None and worse.status == "warn"
+        assert worse.next_step == f"give --wire chat instead of --wire {wire}"

@@ -127,6 +127,18 @@ def test_each_fault_is_found(fault: str, name: str, answer: Any, status: str, wo
     assert words in found.detail
 
 
+def test_an_endpoint_without_tools_is_examined_for_all_else() -> None:
+    found = checks(tools=NO, temperature=COLD, audio=NO)
+    unwell = {name: check.status for name, check in found.items() if check.status != "ok"}
+    assert unwell == {"tool calls": "fail", "temperature 0": "warn", "audio": "warn"}
+    assert {"streaming", "image", "usage"} <= found.keys()
+
+
+def test_an_endpoint_that_refuses_every_request_is_one_failure() -> None:
+    found = checks(tools=NO, word=(500, {}))
+    assert list(found) == ["wire", "reachable", "key", "model", "tool calls"]
+
+
 def test_a_call_as_text_is_explained_by_its_reader() -> None:
     async def go() -> list[Check]:
         written = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}'
@@ -139,6 +151,13 @@ def test_a_call_as_text_is_explained_by_its_reader() -> None:
     assert found.status == "fail" and "as hermes writes it" in found.detail
     assert "--tool-call-parser hermes" in found.next_step
     assert "--tool-format hermes" in found.next_step
+
+
+def test_refused_tools_have_the_format_that_sends_none_as_next_step() -> None:
+    refusal = (400, {"error": {"message": "m does not support tools"}})
+    assert checks(tools=refusal)["tool calls"].next_step == (
+        "run with --tool-format prompt, which sends no tools"
+    )
 
 
 def test_every_failure_has_a_next_step() -> None:

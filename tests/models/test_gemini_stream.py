@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.models.test_gemini_request import CALLS, PARTS, SPOKEN, TEXT
+from tests.models.drawn_parts import CALL_PARTS, SPOKEN_PARTS, TEXTS
+from tests.models.wire_samples import GEMINI
 from tests.servers.gemini_server import events, response, said
 
 from toolmark.core.errors import TornReply
 from toolmark.core.records import Reply
 from toolmark.models.wires.gemini import GEMINI_WIRE
-from toolmark.models.wires.reply_parts import ErrorInBody
 from toolmark.models.wires.tool_names import NO_TOOLS
 
 Json = dict[str, Any]
-WHOLE = response([*PARTS[:2], {"text": " Ja: ü, 😀."}, *PARTS[2:]])
+PARTS = GEMINI.said
 SIGNED: Json = {"text": "Done.", "thoughtSignature": "c2ln"}
 
 
@@ -59,7 +59,7 @@ def signed(parts: list[Json]) -> list[Json]:
     return [part for part in parts if "thoughtSignature" in part]
 
 
-@given(st.lists(SPOKEN | CALLS, min_size=1, max_size=6), st.integers(1, 30))
+@given(st.lists(SPOKEN_PARTS | CALL_PARTS, min_size=1, max_size=6), st.integers(1, 30))
 def test_a_stream_is_the_same_reply(parts: list[Json], n: int) -> None:
     whole = decode(json.dumps(response(parts)).encode())
     streamed = decode(joined(events(response(parts), n)))
@@ -77,7 +77,7 @@ def test_a_stream_is_the_same_reply(parts: list[Json], n: int) -> None:
             assert part in parts
 
 
-@given(st.lists(TEXT.filter(bool), min_size=1, max_size=5))
+@given(st.lists(TEXTS.filter(bool), min_size=1, max_size=5))
 def test_texts_are_joined_up_to_a_signature_and_no_further(texts: list[str]) -> None:
     pieces: list[Json] = [{"text": text} for text in texts]
     parts = [*pieces, SIGNED, *pieces, {"text": "x", "thought": True}, *pieces]
@@ -94,80 +94,14 @@ def test_a_blocked_request_is_refused_in_a_stream() -> None:
     assert decode(joined([blocked])).stop == "refused"
 
 
-def test_marks_say_when_output_and_calls_began() -> None:
-    assembler = GEMINI_WIRE.make_assembler()
-    marks = [
-        assembler.add_event("", json.dumps(part).encode())
-        for part in events(response([*PARTS, SIGNED]), 1000)
-    ]
-    assert marks == ["token", "token", "call", "call", "token", "", ""]
-
-
-def test_the_size_is_that_of_the_parts() -> None:
-    assembler = GEMINI_WIRE.make_assembler()
-    for part in events(WHOLE):
-        assembler.add_event("", json.dumps(part).encode())
-    assert assembler.size_bytes is not None
-    assert len(json.dumps(WHOLE)) > assembler.size_bytes > len(json.dumps(PARTS))
-
-
-def last_in_one() -> list[Json]:
-    """Write a stream of one event."""
-    return [WHOLE]
-
-
-def two_parts_in_an_event() -> list[Json]:
-    parts = list(events(WHOLE))
-    both = [p for e in parts[:2] for p in e["candidates"][0]["content"]["parts"]]
-    first = parts[0] | {"candidates": [{"content": {"role": "model", "parts": both}}]}
-    return [first, *parts[2:]]
-
-
-def last_without_content() -> list[Json]:
-    *parts, last = events(WHOLE)
-    candidate = {k: v for k, v in last["candidates"][0].items() if k != "content"}
-    return [*parts, last | {"candidates": [candidate]}]
-
-
-def null_members() -> list[Json]:
-    nulls = {"promptFeedback": None, "error": None, "modelVersion": None}
-    *parts, last = events(WHOLE)
-    return [*(nulls | part for part in parts), {**last, "modelVersion": None, "responseId": None}]
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        last_in_one(),
-        two_parts_in_an_event(),
-        last_without_content(),
-        null_members(),
-        [{}, *events(WHOLE)],
-        [{"candidates": []}, *events(WHOLE)],
-        [{"candidates": [{"index": 0}]}, *events(WHOLE)],
-        [*events(WHOLE), *events(WHOLE)],
-    ],
-)
-def test_streams_of_servers_that_differ_are_the_same_reply(parts: list[Json]) -> None:
-    expected = decode(json.dumps(WHOLE).encode())
-    assert stateless(decode(joined(parts))) == stateless(expected)
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "slow"}},
-        {"error": {"status": "RESOURCE_EXHAUSTED"}, "candidates": [{"finishReason": "STOP"}]},
-    ],
-)
-def test_an_error_in_a_stream_is_that_error(event: Json) -> None:
-    with pytest.raises(ErrorInBody) as caught:
-        decode(joined([*list(events(WHOLE))[:2], event]))
-    assert b"RESOURCE_EXHAUSTED" in caught.value.body
-
-
 @pytest.mark.parametrize("data", [b"", b"null", b"[]", b"x", b'"x"', b"{", b'{"candidates":5}',
                                   b"[DONE]", b'{"candidates":[5]}'])  # fmt: skip
 def test_an_event_that_is_no_response_is_torn(data: bytes) -> None:
     with pytest.raises(TornReply):
         GEMINI_WIRE.make_assembler().add_event("", data)
+
+
+def test_an_empty_text_at_the_end_is_no_part() -> None:
+    call = PARTS[2]
+    unfinished = [response([part], None) for part in (call, {"text": ""})]
+    assert state_parts(decode(joined([*unfinished, response([])]))) == [call]

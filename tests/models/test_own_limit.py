@@ -27,6 +27,8 @@ COMPLAINTS = [
     ("This model's maximum context length is 4096 tokens. However, you requested 21429 tokens (96 "
      "in the messages, {asked} in the completion). Please reduce the length of the messages or "
      "completion.", 4000),
+    ("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 96 "
+     "`inputs` tokens and {asked} `max_new_tokens`", 4000),
 ]  # fmt: skip
 
 
@@ -42,7 +44,10 @@ def refuses_above(limit: int, text: str) -> fake.Behaviour:
 
 
 def ask(
-    behaviour: fake.Behaviour, sampling: Sampling, n: int = 1
+    behaviour: fake.Behaviour,
+    sampling: Sampling,
+    n: int = 1,
+    messages: tuple[Message, ...] = HELLO,
 ) -> tuple[list[Reply | EndpointError], list[int]]:
     """Return what came of each request, and the limits that were asked for."""
 
@@ -50,7 +55,7 @@ def ask(
         async with fake.serve(behaviour) as server:
             model = EndpointModel(server.url, MODEL, wire=wire_by_name("anthropic"))
             found: list[Any] = await asyncio.gather(
-                *(model(Request(messages=HELLO, sampling=sampling)) for _ in range(n)),
+                *(model(Request(messages=messages, sampling=sampling)) for _ in range(n)),
                 return_exceptions=True,
             )
             await model.close()
@@ -69,13 +74,29 @@ def test_toolmarks_own_limit_is_lowered_by_what_the_complaint_says(text: str, li
 
 
 @pytest.mark.parametrize(("text", "limit"), COMPLAINTS)
-def test_a_limit_of_the_user_is_never_lowered(text: str, limit: int) -> None:
+def test_a_limit_of_the_user_is_never_lowered_and_fits_no_first_request(
+    text: str, limit: int
+) -> None:
     (found,), asked = ask(refuses_above(limit, text), Sampling(max_tokens=21_333))
     assert asked == [21_333]
-    if isinstance(found, Reply):
-        assert found.stop == "over_long"
-    else:
-        assert isinstance(found, Rejected)
+    assert isinstance(found, Rejected)
+    assert (found.kind, found.subject) == ("rejected.other", "setting")
+    assert str(found).endswith(f"; next: --max-tokens {limit} or fewer")
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"), [(text, n) for text, n in COMPLAINTS if "maximum allowed" not in text]
+)
+def test_a_conversation_that_grew_into_the_limit_of_the_user_is_over_long(
+    text: str, limit: int
+) -> None:
+    grown = (*HELLO, Message(role="assistant", parts=(Text("hi"),)), *HELLO)
+    asked_for = limit + 50
+    (found,), asked = ask(
+        refuses_above(limit, text), Sampling(max_tokens=asked_for), messages=grown
+    )
+    assert isinstance(found, Reply)
+    assert (found.stop, asked) == ("over_long", [asked_for])
 
 
 def test_a_limit_of_which_no_number_is_named_is_said_to_be_toolmarks() -> None:

@@ -135,8 +135,8 @@ def test_requests_in_flight_together_all_come_through() -> None:
 )  # fmt: skip
 def test_servers_say_it_in_many_words(body: Any, dropped: str) -> None:
     name = {"t": "temperature", "p": "top_p"}[dropped]
-    model, done, _ = asyncio.run(play(strict({name: body}), ask()))
-    assert done[0].text == "fine"
+    model, done, _ = asyncio.run(play(strict({name: body}), ask(), ask()))
+    assert [reply.text for reply in done] == ["fine", "fine"]
     assert model.refused_settings == {name}
 
 
@@ -285,3 +285,61 @@ def test_a_wire_is_shown_by_its_own_name() -> None:
     assert repr(EndpointModel("http://h/v1", "m")) == (
         "EndpointModel(url='http://h/v1', model='m')"
     )
+
+
+USAGE_REFUSED = [
+    openai("stream_options", "unknown_parameter", "Unknown parameter: 'stream_options'."),
+    {"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]},
+    {"error": {"message": "stream_options is not supported"}},
+]
+
+
+@pytest.mark.parametrize("refusal", USAGE_REFUSED)
+def test_a_stream_goes_without_counts_where_the_endpoint_does_not_know_them(
+    refusal: dict[str, Any],
+) -> None:
+    chunk = {"choices": [{"index": 0, "delta": {"content": "fine"}, "finish_reason": "stop"}]}
+    events = b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"
+
+    async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
+        if "stream_options" in asked.json:
+            writer.write(fake.raw(400, json.dumps(refusal).encode()))
+        else:
+            writer.write(fake.raw(200, events, {"content-type": "text/event-stream"}))
+
+    async def go() -> None:
+        async with fake.serve(behave) as server:
+            model = EndpointModel(server.url, "m", is_stream=True)
+            replies = [await model(Request(messages=HELLO)) for _ in range(3)]
+            await model.close()
+            assert [each.text for each in replies] == ["fine"] * 3
+            notes = [each.detail for each in replies[0].adaptations]
+            assert notes == ["stream_usage left out: the endpoint refuses it"]
+            assert model.settings_refused_once == {"stream_usage"}
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    ("message", "step"),
+    [
+        ("Streaming is not supported for this model", "leave out --stream"),
+        ("stream: Extra inputs are not permitted", "leave out --stream"),
+        ("This model only support stream mode, please enable the stream parameter", "add --stream"),
+        ("enable_thinking must be set to false for non-streaming calls", "add --stream"),
+    ],
+)
+def test_an_endpoint_that_refuses_to_stream_or_not_to_says_which_flag(
+    message: str, step: str
+) -> None:
+    async def go() -> None:
+        refusal = {"error": {"message": message}}
+        async with fake.serve(fake.answer(400, refusal)) as server:
+            model = EndpointModel(server.url, "m", is_stream=True)
+            with pytest.raises(Rejected) as found:
+                await model(Request(messages=HELLO))
+            await model.close()
+            assert found.value.kind == "rejected.unsupported"
+            assert str(found.value).endswith(f"; {step}")
+
+    asyncio.run(go())

@@ -73,6 +73,46 @@ def test_ticks_are_a_ten_billionth_of_a_dollar(wire: str) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("is_loose", [False, True])
+@pytest.mark.parametrize(
+    ("cost", "upstream", "is_own_key", "usd"),
+    [
+        (0.95, 19, True, 19.95),  # a fee, and what the provider charges the owner of the key
+        (0, 0.02, True, 0.02),
+        (0.95, None, True, None),  # a fee alone is not the cost
+        (0.02, 0.02, False, 0.02),  # the provider's price is part of the cost
+        (0.02, 0.02, None, 0.02),
+    ],
+)
+def test_with_a_key_of_your_own_the_cost_is_the_fee_and_the_price_of_the_provider(
+    wire: str, is_loose: bool, cost: float, upstream: float | None, is_own_key: bool, usd: float
+) -> None:
+    usage: dict[str, Any] = {"cost": cost, "is_byok": is_own_key}
+    usage["cost_details"] = {"upstream_inference_cost": upstream}
+    if is_loose:
+        usage["cost_in_usd_ticks"] = "none"  # no number, so that the body is read loosely
+    reply = read(wire, usage)
+    assert reply.usage == Usage(input=7, output=5, cost=usd) and reply.defects == ()
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_provider_cannot_charge_less_than_nothing(wire: str) -> None:
+    usage = {"cost": 1, "is_byok": True, "cost_details": {"upstream_inference_cost": -0.5}}
+    assert read(wire, usage).usage.cost is None
+
+
+@pytest.mark.parametrize("n_cached", [0, 7, 8, 400])
+@pytest.mark.parametrize("wire", ["chat", "responses"])
+def test_more_cached_tokens_than_input_are_counted_apart_by_the_endpoint(
+    wire: str, n_cached: int
+) -> None:
+    name = "prompt_tokens_details" if wire == "chat" else "input_tokens_details"
+    usage = read(wire, {name: {"cached_tokens": n_cached}}).usage
+    assert (usage.input, usage.cached) == (7 if n_cached <= 7 else 7 + n_cached, n_cached)
+    assert usage.cached <= usage.input
+
+
+@pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("reported", [-1, MAX_COST_USD + 1, 1e300, "1", True, [1], {"usd": 1}])
 def test_a_cost_that_cannot_be_is_left_out_and_marked(wire: str, reported: object) -> None:
     reply = read(wire, {"cost": reported})

@@ -120,6 +120,9 @@ MUTATIONS: dict[str, tuple[Callable[[Json], None], str]] = {
     "another call id": (alter("function_call", "call_id", "call_9"), "No tool call found"),
     "no results": (drop_results, "No tool output found"),
     "stored": (lambda body: body.update(store=True), "Storage is not available"),
-    "strict tools": (lambda body: body["tools"][0].pop("strict"), "Invalid schema"),
+    "a strict tool with an open schema": (
+        lambda body: body["tools"][0]["parameters"].pop("additionalProperties"), "Invalid schema"),
+    "a strict tool without a needed argument": (
+        lambda body: body["tools"][-1]["parameters"].pop("required"), "Invalid schema"),
     "an unknown field": (lambda body: body.update(messages=[]), "Unknown parameter"),
 }  # fmt: skip

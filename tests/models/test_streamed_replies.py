@@ -6,19 +6,17 @@ import asyncio
 import gzip
 import itertools
 import json
-from collections.abc import Iterator
 from itertools import cycle
-from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from pyreqwest.bytes import Bytes
+from tests.models.wire_streams import BODY
 from tests.servers import fake, faults, streams
 
-from toolmark.core.errors import EndpointError, RateLimited, Rejected, TornReply, Unavailable
-from toolmark.core.json_codec import encode_record
+from toolmark.core.errors import RateLimited, Rejected, TornReply, Unavailable
 from toolmark.core.records import Message, Reply, Request, Text
 from toolmark.models import memory_budget
 from toolmark.models.body_reader import BodyReader
@@ -31,8 +29,6 @@ KEY = "sk-very-secret-key"
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 _GUARD_S = 100.0
 
-BODY = fake.calls(("get_weather", '{"city": "Zürich 😀"}'), ("f", "{}"))
-BODY["choices"][0]["message"]["reasoning_content"] = "Ich denke: ü, 😀."
 CHUNKS = streams.chunks(BODY, 5)
 STREAM = streams.events(CHUNKS)
 FINISH_AT = STREAM.index(b'tool_calls"}')
@@ -271,81 +267,6 @@ def test_small_tokens_in_large_frames_need_no_place() -> None:
             return len((await ask_server(server)).text)
 
     assert asyncio.run(go()) == 20_000
-
-
-# --- any stream ---------------------------------------------------------------------------
-
-_PIECES = [
-    b"null", b"-1", b"1e999", b"[]", b"{}", b'""', b"[" * 40, b"true", b'"\\ud800"', b"\xff",
-    b"\r", b"\n\n", b"data:", b"data: [DONE]\n\n", b"event: error\n", b'"index":0,', b'"id":"b",',
-    b'"error":{"code":"429"},', b'"finish_reason":"length"', b'"tool_calls":[{}]', b"9" * 5000,
-]  # fmt: skip
-
-
-def damaged_streams(n: int, seed: int) -> Iterator[bytes]:
-    """Go through n damaged streams: bytes and events cut, doubled, moved and put in."""
-    rng = Random(seed)
-    whole = [
-        streams.events(streams.chunks(body, 9))
-        for body in (fake.says("It is sunny."), BODY, fake.calls(("f", "{}")))
-    ]
-    for _ in range(n):
-        data = bytearray(rng.choice(whole))
-        for _ in range(rng.randint(1, 3)):
-            at = rng.randrange(len(data) + 1)
-            to = min(len(data), at + rng.randint(0, 60))
-            match rng.randrange(6):
-                case 0:
-                    data[at:to] = rng.choice(_PIECES)
-                case 1:
-                    data[at:at] = rng.choice(_PIECES)
-                case 2:
-                    del data[at:to]
-                case 3 if data:
-                    data[at % len(data)] = rng.randrange(256)
-                case 4:
-                    events = bytes(data).split(b"\n\n")
-                    rng.shuffle(events) if rng.random() < 0.3 else events.insert(
-                        rng.randrange(len(events)), rng.choice(events)
-                    )
-                    data = bytearray(b"\n\n".join(events))
-                case _:
-                    data[at:at] = data[at:to]
-        yield bytes(data)
-
-
-async def _fuzz(n: int, seed: int) -> dict[str, int]:
-    rng, counts = Random(seed), dict[str, int]()
-    found = damaged_streams(n, seed)
-
-    async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
-        data = next(found)
-        cut = rng.randrange(len(data) + 1)
-        writer.write(streams.chunked([data[:cut], data[cut:]]))
-
-    async with fake.serve(behave) as server:
-        model = EndpointModel(server.url, "fake-1", key=KEY, timeout_s=_GUARD_S, is_stream=True)
-        for _ in range(n):
-            try:
-                reply = await asyncio.wait_for(model(HELLO), _GUARD_S)
-                encode_record(reply)
-                name = f"reply:{reply.stop}"
-            except EndpointError as error:
-                name = error.kind
-            counts[name] = counts.get(name, 0) + 1
-        await model.close()
-    return counts
-
-
-def test_damaged_streams_are_replies_or_failures() -> None:
-    counts = asyncio.run(_fuzz(300, seed=1))
-    assert sum(counts.values()) == 300
-    assert {"torn", "reply:stop"} <= counts.keys()
-
-
-@pytest.mark.long
-def test_a_hundred_thousand_damaged_streams_are_replies_or_failures() -> None:
-    assert sum(asyncio.run(_fuzz(100_000, seed=2)).values()) == 100_000
 
 
 def test_a_wait_named_in_a_stream_complaint_is_read() -> None:

@@ -160,3 +160,17 @@ def test_wrong_prices_are_refused_in_one_line(wrong: object) -> None:
     with pytest.raises(UsageError) as caught:
         own_prices.parse_prices(own_prices.price_texts(wrong), NOW.date())
     assert "--price" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ("-3,15", "not negative"), ("nan,15", "finite"), ("3,1e400", "finite"),
+        ("3000000,15000000", "per million"), ("0.000003,0.000015", "3 is meant"),
+        ("3,15,3.75,0.3", "read from the cache"),
+    ],
+)  # fmt: skip
+def test_an_absurd_price_is_refused_with_what_is_wrong_with_it(wrong: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason) as caught:
+        own_prices.parse_prices([wrong], NOW.date())
+    assert "\n" not in str(caught.value)

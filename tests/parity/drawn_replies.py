@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolmark.core.records import Task
 from toolmark.official_bfcl import multi_turn_tasks
@@ -31,6 +31,10 @@ ODD_VALUES: tuple[Any, ...] = (
 ODD_DICTIONARIES: tuple[Any, ...] = ({"a": {"b": 1}}, {"a": 1, "b": {"c": 2}})
 PROSE = ("I need more information.", "Done.", "It is (probably) done: ls(a='b')?", "", "None")
 _LONG_FLOAT = re.compile(r"\d\.\d{5,}")
+
+
+ReplyForm: TypeAlias = Literal["native", "text", "fenced", "tagged", "listed"]
+"""How calls are written: structured, as Python, in fences or tags around it, as a list of JSON."""
 
 
 class Spoken(NamedTuple):
@@ -78,17 +82,46 @@ class Replies:
         said: Sequence[Spoken],
         tools: Sequence[Mapping[str, Any]],
         *,
-        native: bool,
+        form: ReplyForm,
         whole_arguments: bool = False,
     ) -> Drawn:
         """Return the reply to a conversation; `whole_arguments` draws no broken arguments."""
+        if form == "tagged":
+            said = self._with_first_question(category, said)
         heard = json.dumps([category, said, tools], sort_keys=True)
         heard = _LONG_FLOAT.sub(lambda found: found[0][:6], heard)
         rng = Random(hashlib.sha256(heard.encode()).hexdigest())
         users = [x.text for x in said if x.role == "user" and not x.text.startswith(RESULTS)]
         plan = self.plans[category, users[0]]
         character = int(hashlib.sha256(users[0].encode()).hexdigest(), 16)
-        done = _n_done(said)
+        done = _n_written(said) if form == "tagged" else _n_done(said)
+        drawn = self._draw_plain(
+            category, plan, users, tools, done, character, rng,
+            native=form in ("native", "listed"), whole_arguments=whole_arguments,
+        )  # fmt: skip
+        return _in_form(drawn, form, rng)
+
+    def _with_first_question(self, category: str, said: Sequence[Spoken]) -> list[Spoken]:
+        """Return a conversation with the first question, which ends the first message, apart."""
+        first = said[0]
+        asked = [text for known, text in self.plans if known == category]
+        question = max((text for text in asked if first.text.endswith(text)), key=len)
+        return [first, Spoken("user", question), *said[1:]]
+
+    def _draw_plain(
+        self,
+        category: str,
+        plan: Plan,
+        users: Sequence[str],
+        tools: Sequence[Mapping[str, Any]],
+        done: int,
+        character: int,
+        rng: Random,
+        *,
+        native: bool,
+        whole_arguments: bool,
+    ) -> Drawn:
+        """Return a reply whose calls are structured or Python."""
         right = self._right_calls(plan, users, tools, done, rng, category)
         if character % ENDLESS == 0 and len(users) > 1:
             return _written(_any_call(plan, tools, rng), native=native)
@@ -137,6 +170,59 @@ def _n_done(said: Sequence[Spoken]) -> int:
         elif each.role == "user":
             break
     return n
+
+
+def _n_written(said: Sequence[Spoken]) -> int:
+    """Return how many calls the present turn has made, where no result says so."""
+    n = 0
+    for each in reversed(said):
+        if each.role == "user":
+            break
+        n += each.text.count("(")
+    return n
+
+
+def _in_form(drawn: Drawn, form: ReplyForm, rng: Random) -> Drawn:
+    """Return a reply with its calls written in a form, now and then damaged."""
+    if form == "listed":
+        return Drawn(_listed(drawn, rng))
+    text = drawn.text or ""
+    if form in ("native", "text") or "(" not in text:
+        return drawn
+    if form == "fenced":
+        fenced = (
+            text,
+            f"```tool_code\n{text}\n```",
+            f"```tool_code\n{text}",
+            f"It is\n{text}\n```",
+        )
+        return Drawn(rng.choices(fenced, (5, 5, 1, 1))[0])
+    tagged = f"<TOOLCALL>{text}</TOOLCALL>"
+    made = (
+        tagged,
+        f"Sure:\n{tagged}",
+        f"<TOOLCALL>{text}",
+        text,
+        f"{tagged}{tagged}",
+        f"{tagged}!",
+    )
+    return Drawn(rng.choices(made, (20, 1, 1, 1, 1, 1))[0])
+
+
+def _listed(drawn: Drawn, rng: Random) -> str:
+    """Return calls as a JSON list between tags, after a thought; without calls the text."""
+    if drawn.calls is None:
+        return drawn.text or ""
+    items = [f'{{"name": {json.dumps(x)}, "arguments": {given}}}' for x, given in drawn.calls]
+    listed = f"[{', '.join(items)}]"
+    tagged = f"<tool_calls>\n{listed}\n</tool_calls>"
+    said = drawn.text or ""
+    made = (
+        f"<think>\nHm.\n</think>\n{tagged}", f"{said}{tagged}", listed, items[0] if items else "[]",
+        f"<tool_calls>{listed}</tool_calls>", f"{tagged}\n{tagged}", f"<tool_calls>\n{listed}",
+        f"<tool_calls>\n[5, {listed[1:]}\n</tool_calls>",
+    )  # fmt: skip
+    return rng.choices(made, (20, 2, 1, 1, 1, 1, 1, 1))[0]
 
 
 def _answer(plan: Plan, rng: Random) -> str:

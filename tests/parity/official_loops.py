@@ -155,7 +155,7 @@ def client(style: str, url: str) -> Any:
             genai = importlib.import_module("google.genai")
             return genai.Client(api_key="none", http_options={"base_url": url})
         return clients.GenerateContent(f"{url}/v1beta")
-    if "openai" in FOUND:
+    if "openai" in FOUND and style != "WRITER":
         return importlib.import_module("openai").OpenAI(base_url=f"{url}/v1", api_key="none")
     made = clients.Responses if style == "OPENAI_RESPONSES" else clients.Chat
     return made(f"{url}/v1")

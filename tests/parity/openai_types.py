@@ -27,13 +27,14 @@ from openai.types.responses.response_create_params import (
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import get_type_hints, is_typeddict
 
-_REQUIRED = "typing.Required"
 _LISTS = (list, Iterable, Sequence, SequenceNotStr)
 _EVENT = TypeAdapter(ResponseStreamEvent)
 
 
 def find_fault(value: Any, kind: Any, place: str = "body") -> str:
     """Return why a value is not of a type, "" if it is."""
+    if named := getattr(kind, "__value__", None):  # of a name for a type, which may have parameters
+        kind = named[get_args(kind)] if get_args(kind) else named
     if is_typeddict(kind):
         return _fault_of_object(value, kind, place)
     origin, arguments = get_origin(kind), get_args(kind)
@@ -64,11 +65,15 @@ def find_fault(value: Any, kind: Any, place: str = "body") -> str:
 def _fault_of_object(value: Any, kind: Any, place: str) -> str:
     if not isinstance(value, dict):
         return f"{place}: no object"
+    # words of Python have an underscore after them, which is not sent
     hints = get_type_hints(kind)
+    value = {f"{name}_" if f"{name}_" in hints else name: each for name, each in value.items()}
     marked = get_type_hints(kind, include_extras=True)
-    required = {name for name, hint in marked.items() if str(get_origin(hint)) == _REQUIRED}
-    # written as text, a member's mark is not among the keys that the class has for required
-    for name in (kind.__required_keys__ | required) - value.keys():
+    # written as text, a member's mark does not count for the keys that the class has for required
+    marks = {name: str(get_origin(hint)).rpartition(".")[2] for name, hint in marked.items()}
+    optional = {name for name, mark in marks.items() if mark == "NotRequired"}
+    required = {name for name, mark in marks.items() if mark == "Required"}
+    for name in sorted((kind.__required_keys__ | required) - optional - value.keys()):
         return f"{place}: lacks {name} of {kind.__name__}"
     for name in value.keys() - hints.keys():
         return f"{place}: {name} is unknown to {kind.__name__}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.models.test_batches import answer_body, ask_all, ask_for, with_models
-from tests.parity.test_responses_types import find_faults
+from tests.parity.test_wire_types import find_faults
 from tests.servers import fake
 from tests.servers.batch_server import BatchServer
 

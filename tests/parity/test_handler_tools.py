@@ -10,16 +10,23 @@ import pytest
 from tests.parity.process import Ask, asker
 
 from toolmark import api
-from toolmark.core.records import Tool
+from toolmark.core.records import Message, Request, Text, Tool
+from toolmark.models.endpoint_profile import EndpointProfile
+from toolmark.models.wires.wire import EncoderSettings
+from toolmark.models.wires.wire_registry import wire_by_name
 from toolmark.official_bfcl import handler_settings
+from toolmark.official_bfcl.handler_settings import HandlerSettings
 from toolmark.official_bfcl.official_native import OfficialNative
 
+HELLO = (Message(role="user", parts=(Text("hello"),)),)
 STYLES = {
     "OPENAI_COMPLETIONS": "OpenAICompletions",
     "OPENAI_RESPONSES": "OpenAIResponses",
     "ANTHROPIC": "Claude",
     "GOOGLE": "Gemini",
     "NOVITA_AI": "Novita",
+    "FIREWORK_AI": "Fireworks",
+    "WRITER": "Writer",
 }
 CATEGORIES = (
     "simple_python", "live_multiple", "live_irrelevance", "multi_turn_miss_func", "memory_kv",
@@ -32,10 +39,14 @@ def looped() -> Ask:
     return asker("official_loops.py")
 
 
-def digest(tools: tuple[Tool, ...]) -> str:
+def digest(tools: tuple[Tool, ...], settings: HandlerSettings) -> str:
+    """Return the hash of tools as the wire sends them: it may change their names."""
+    profile = EndpointProfile(allows_dots=settings.keeps_dots)
+    encoder = wire_by_name(settings.wire).make_encoder(EncoderSettings("m", profile))
+    names = encoder.encode_request(Request(messages=HELLO, tools=tools)).names.sent
     sent = [
         {
-            "name": tool.name.replace(".", "_"),
+            "name": names.get(tool.name, tool.name),
             "description": tool.description,
             "parameters": tool.parameters,
             **{name: each for name, each in tool.extra_fields.items() if each is not None},
@@ -45,6 +56,7 @@ def digest(tools: tuple[Tool, ...]) -> str:
     return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
 
 
+@pytest.mark.long
 def test_tools_are_those_of_the_official_handlers(looped: Ask) -> None:
     jobs = [["tools", style, category] for style in STYLES for category in CATEGORIES]
     answers = looped(jobs)
@@ -52,11 +64,13 @@ def test_tools_are_those_of_the_official_handlers(looped: Ask) -> None:
     for category in CATEGORIES:
         tasks = list(api.load("bfcl", category=category))
         for style, handler in STYLES.items():
-            shown = OfficialNative(handler_settings.handler_table().handlers[handler])
+            settings = handler_settings.handler_table().handlers[handler]
+            shown = OfficialNative(settings)
             ours[style, category] = {
                 task.id: digest(
                     shown.render_opening((), task.tools)[1]
-                    + shown.render_turn((), tuple(x for turn in task.turns for x in turn.tools))[1]
+                    + shown.render_turn((), tuple(x for turn in task.turns for x in turn.tools))[1],
+                    settings,
                 )
                 for task in tasks
             }

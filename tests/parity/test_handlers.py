@@ -23,10 +23,10 @@ from toolmark.official_bfcl import (
     official_data,
     official_models,
 )
+from toolmark.official_bfcl.handler_replies import MalformedResult
 from toolmark.runs.suite import Suite
 from toolmark.scoring.episode import Episode
 from toolmark.studio.bfcl_interchange import official_handlers, result_rows
-from toolmark.studio.bfcl_interchange.handler_replies import MalformedResult
 from toolmark.suites import suite_registry
 from toolmark.suites.bfcl import bfcl_scorer
 

@@ -86,8 +86,9 @@ def test_simple_python_as_rows_has_the_official_outcomes(toolmark: Command) -> N
 
 @pytest.mark.parametrize(
     "category",
-    ["multiple", "parallel", "parallel_multiple", "live_simple", "live_multiple", "live_parallel",
-     "live_parallel_multiple"],
+    ["multiple", "parallel", "parallel_multiple",
+     *(pytest.param(name, marks=pytest.mark.long)
+       for name in ("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"))],
 )  # fmt: skip
 def test_the_other_python_categories_as_rows(category: str, toolmark: Command) -> None:
     tasks, rows, suite = export(toolmark, category)

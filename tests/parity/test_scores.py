@@ -17,6 +17,7 @@ from toolmark.core.records import Task
 from toolmark.official_bfcl import official_data, official_models
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
+from toolmark.studio.bfcl_audit import folder_audit
 from toolmark.studio.bfcl_interchange import result_export, result_files
 from toolmark.suites import suite_registry
 
@@ -126,6 +127,7 @@ def exported(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_imported_results_score_as_the_official_evaluator_scores_them(
     official: dict[str, dict[str, Any]], runs: list[Run]
 ) -> None:
@@ -136,6 +138,24 @@ def test_imported_results_score_as_the_official_evaluator_scores_them(
         theirs = official[run.info.plan.model]
         assert {name: (p["value"], p["n"]) for name, p in mine.items()} == {
             name: (head["accuracy"], head["total_count"]) for name, head in theirs.items()
+        }
+
+
+def test_an_audit_of_official_files_reaches_the_official_scores(
+    official: dict[str, dict[str, Any]], root: Path
+) -> None:
+    """Entries that were not asked are missing; every other verdict is the published one."""
+    report = folder_audit.audit_folder(root)
+    assert {each.reason for each in report.differences} == {"missing entry"}
+    assert report.changed_entries == []
+    for model in report.models:
+        heads = official[model.model]
+        assert model.reading.endswith("Handler")
+        assert {each.category: each.published for each in model.categories} == {
+            each.category: each.reproduced.value for each in model.categories
+        }
+        assert {each.category: each.n_published_correct for each in model.categories} == {
+            name: head["correct_count"] for name, head in heads.items()
         }
 
 

@@ -22,7 +22,12 @@ from toolmark.formats.parse.reply_text import (
     add_brackets,
 )
 from toolmark.formats.render.call_text import render_calls
-from toolmark.official_bfcl import bfcl_controls, official_data, prompt_formats
+from toolmark.official_bfcl import (
+    bfcl_controls,
+    official_data,
+    official_prompt,
+    prompt_formats,
+)
 
 FORMS = tuple((form, tag) for form in get_args(reply_parser.CallForm) for tag in (True, False))
 READERS = {"java": java_calls.parse_call, "javascript": javascript_calls.parse_call}
@@ -232,7 +237,7 @@ def test_calls_to_execute_are_written_as_the_official_handler_writes_them(
 def test_results_and_late_tools_are_worded_as_officially(
     official_formats: Ask, tasks: list[Task]
 ) -> None:
-    prompt = prompt_formats.make_tool_formats(
+    prompt = official_prompt.make_tool_formats(
         (), official_data.read_prompt_wording(official_data.fetch_wheel())
     )["prompt"]
     said = "[f(a='x', b={'c': {'d': 1}}), g()]"

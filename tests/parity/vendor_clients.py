@@ -22,6 +22,10 @@ class Given:
             raise AttributeError(name)
         return given(self.raw[name])
 
+    def model_dump(self) -> dict[str, Any]:
+        """Return the object, as models of pydantic do."""
+        return self.raw
+
 
 def given(value: Any) -> Any:
     if isinstance(value, dict):
@@ -55,7 +59,7 @@ class Client:
 
 
 class Chat(Client):
-    """Stands for a client of chat completions."""
+    """Stands for a client of chat completions, also for Writer's, whose method is `chat.chat`."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -64,6 +68,9 @@ class Chat(Client):
     def create(self, **body: Any) -> Any:
         body |= body.pop("extra_body", {})
         return given(self.post("chat/completions", body))
+
+    def __call__(self, **body: Any) -> Any:
+        return self.create(**body)
 
 
 class Response(Given):

@@ -36,7 +36,8 @@ from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Presentation, Scorer
 from toolmark.scoring.episode import Episode
 from toolmark.statistics.confidence_intervals import wilson
-from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
+from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><!-- <script>alert(1)</script>"

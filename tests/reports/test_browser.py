@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect
 from tests.core.number_cases import COUNTS
 from tests.servers.chromium import Watch
 
+import toolmark as tm
+from toolmark.core.records import Score
 from toolmark.reports import html_report
 from toolmark.runs.run_store import Run
 
@@ -313,4 +318,33 @@ def test_the_page_rounds_no_number_by_itself() -> None:
     script = (Path(html_report.__file__).parent / "script.js").read_text("utf-8")
     assert (
         re.findall(r"\.toFixed|\.toPrecision|toLocaleString|NumberFormat|Math\.round", script) == []
+    )
+
+
+def test_a_cell_lists_the_episodes_behind_it(visit: Opener, tmp_path: Path) -> None:
+    suite = tm.load(
+        "funcbench", core=3, depth=2, connected=2, graphs=4, wording="plain,guided", seed=1
+    )
+    model = "control/faulty?class=incorrect&rate=0.6"
+    with ThreadPoolExecutor(1) as other:  # the browser's loop runs in this thread
+        run = other.submit(tm.run, suite, model, log_dir=tmp_path).result()
+    page = visit(run)
+    cells = page.locator("button.cell")
+    meant = [
+        json.loads(str(cells.nth(at).get_attribute("data-show"))) for at in range(cells.count())
+    ]
+    assert len({json.dumps(filters, sort_keys=True) for filters in meant}) > 4
+    for at, filters in enumerate(meant):
+        cells.nth(at).evaluate("cell => cell.click()")
+        assert count(page) == sum(is_meant(score, filters) for score in run.scores()), filters
+
+
+def is_meant(score: Score, filters: dict[str, Any]) -> bool:
+    verdict = score.verdicts["official"]
+    cause = next(([x.cause, x.suite_cause] for x in verdict.labels if x.primary), [])
+    return (
+        filters.get("outcome", verdict.outcome) == verdict.outcome
+        and all(score.axes[axis] == level for axis, level in filters.get("axes", {}).items())
+        and all(verdict.traits[name] == word for name, word in filters.get("traits", {}).items())
+        and ("cause" not in filters or json.loads(filters["cause"]) == cause)
     )

@@ -18,7 +18,7 @@ from toolmark.cli.console_output import print_summary
 from toolmark.cli.episode_output import print_episode
 from toolmark.core.records import Adaptation, Reply, Request, Table
 from toolmark.reports import reply_tables, reply_text
-from toolmark.runs.reply_facts import AnsweredName, AnsweredNames, ReplyFacts
+from toolmark.runs.reply_facts import AnsweredName, AnsweredNames, CountedTexts, ReplyFacts
 from toolmark.runs.run_store import Run
 from toolmark.runs.value_sample import Rates, Times
 
@@ -169,6 +169,25 @@ def test_what_two_runs_differ_in(
 ) -> None:
     facts = (ReplyFacts(upstreams=each) for each in (a, b))
     assert list(reply_tables.difference_warnings(*facts, is_same_model=is_same_model)) == wanted
+
+
+def changed(n: int, of: int = 20) -> ReplyFacts:
+    texts = CountedTexts(n_replies=n, examples={"top_p left out": n})
+    return ReplyFacts(n_replies=of, adaptations={"setting": texts} if n else {})
+
+
+@pytest.mark.parametrize("is_same_model", [True, False])
+def test_runs_whose_requests_were_changed_otherwise_are_compared_with_a_warning(
+    is_same_model: bool,
+) -> None:
+    def warn(a: ReplyFacts, b: ReplyFacts) -> list[str]:
+        return list(reply_tables.difference_warnings(a, b, is_same_model=is_same_model))
+
+    assert warn(changed(20), changed(20)) == warn(changed(20), changed(19)) == []
+    assert warn(changed(20), changed(0)) == [
+        "requests were changed otherwise (setting): A in 20 of 20 (top_p left out); B in none"
+    ]
+    assert len(warn(changed(0), changed(2))) == 1
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,7 @@ def child(sitting: Sitting) -> int:
 
 def main() -> None:
     """Fork a child for each line."""
+    app._build_command()  # once, for all children
     for line in sys.stdin.buffer:
         sitting = msgspec.json.decode(line, type=Sitting)
         sys.stdout.flush()

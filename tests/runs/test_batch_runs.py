@@ -6,17 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.models.test_batches import FAST, answer_body, wire_of, write_reply
+from tests.runs import mini
 from tests.runs.batched_rows import N_ROWS, ROWS, facts, run_rows, stop_at, write_rows
 from tests.servers import fake
 from tests.servers.batch_server import KEY, Answer, BatchServer, user_text
 
 import toolmark as tm
 from toolmark.core.errors import UsageError
+from toolmark.core.records import Limits
 from toolmark.models.batches import batched_endpoint
 from toolmark.models.batches.anthropic_batches import AnthropicBatches
 from toolmark.models.batches.batch_protocol import BatchLimits
 from toolmark.models.batches.openai_batches import OpenAIBatches
+from toolmark.models.unrecorded_requests import Unrecorded
 from toolmark.runs import batch_records
 
 Json = dict[str, Any]
@@ -71,7 +75,7 @@ def test_a_limit_of_the_cost_holds_in_batches(wire: str) -> None:
         some = run_rows(served.url, wire, batch=True, max_cost=9.0, **money)
     assert 0 < some.summary()["n_run"] < N_ROWS
     cost = some.summary()["spent"]["cost"]
-    assert cost["model"]["paid_usd"] + some.info.unanswered_usd <= 9.0
+    assert cost["model"]["paid_usd"] + some.info.unrecorded.unanswered_usd <= 9.0
 
 
 def test_requests_that_come_while_results_are_read_are_not_submitted_again(
@@ -162,3 +166,26 @@ def test_a_model_object_is_refused() -> None:
 
 async def _model(request: tm.Request) -> tm.Reply:
     raise AssertionError
+
+
+def test_equal_requests_share_an_answer_that_is_paid_once(tmp_path: Path) -> None:
+    tasks = [replace(task, id=f"{task.id}-{n}") for task in mini.Sums(2) for n in range(3)]
+    single = [replace(task, limits=Limits(single_reply=True)) for task in tasks]
+    suite = tm.Suite(name="twins", tasks=single, scorer=lambda episode: True)
+    server = BatchServer(answer_body)
+    with fake.in_thread(server) as served:
+        run = tm.run(
+            suite, f"{served.url}#m", batch=True, price="1,1", max_tokens=9, max_cost=1.0,
+            log_dir=tmp_path,
+        )  # fmt: skip
+    cost = run.summary()["spent"]["cost"]["model"]
+    assert sum(len(batch.items) for batch in server.batches.values()) == 2
+    assert cost["n_replies"] == 6 and cost["paid_usd"] == pytest.approx(cost["new_usd"] / 3)
+    assert run.info.unrecorded.unanswered_usd == 0.0
+
+
+def test_what_a_stopped_run_left_in_a_batch_counts_nothing_until_it_is_read() -> None:
+    server = BatchServer(answer_body, n_looks=10**6)
+    with fake.in_thread(server) as served:
+        stopped, _ = stop_at(served.url, "chat", server, "GET /v1/batches/")
+        assert stopped.info.unrecorded == Unrecorded()

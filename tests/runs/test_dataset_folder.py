@@ -504,9 +504,7 @@ def test_the_command_gives_every_parameter_to_a_shell(parameters: dict[str, list
 
 
 def test_the_command_in_the_card_makes_the_set_again(tmp_path: Path) -> None:
-    suite = tm.load(
-        "funcbench", core=4, depth=2, graphs=2, limit_calls=False, efforts="low,high", seed=3
-    )
+    suite = tm.load("funcbench", core=4, depth=2, graphs=2, cap="none", efforts="low,high", seed=3)
     dataset_folder.write_dataset(tmp_path / "made", suite)
     reported = (tmp_path / "made" / "README.md").read_text()
     line = next(line for line in reported.splitlines() if line.startswith("toolmark make "))
@@ -514,7 +512,7 @@ def test_the_command_in_the_card_makes_the_set_again(tmp_path: Path) -> None:
     parameters = dict(
         word.split("=", 1) for flag, word in itertools.pairwise(words) if flag == "-T"
     )
-    assert parameters["limit_calls"] == "false" and parameters["transport"] == ""
+    assert parameters["cap"] == "none" and parameters["transport"] == ""
     again = tm.load(words[2], **parameters, seed=int(words[words.index("--seed") + 1]))
     assert list(again) == list(suite)
 

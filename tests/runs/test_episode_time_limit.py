@@ -32,9 +32,12 @@ FOREVER_S = 3600.0
 
 
 class Stuck(mini.World):
-    """Hangs in its calls."""
+    """Hangs in its calls; `was_called` is set by the first one."""
+
+    was_called = False
 
     async def call(self, call: Call, /) -> Result:
+        Stuck.was_called = True
         await asyncio.sleep(FOREVER_S)
         return await super().call(call)
 
@@ -159,16 +162,28 @@ def test_a_model_that_always_hangs_meets_the_breaker_and_an_environment_does_not
     assert {stage for stage, _ in reasons(stuck).values()} == {"environment"}
 
 
-def test_who_stops_a_run_is_not_taken_for_its_limit(tmp_path: Path) -> None:
+def test_who_stops_a_run_is_not_taken_for_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stuck, "was_called", False)
+
     async def play() -> Run:
         stop = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.3, stop.set)
-        return await tm.arun(
+
+        async def stop_in_a_call() -> None:
+            while not Stuck.was_called:
+                await asyncio.sleep(0.01)
+            stop.set()
+
+        stopper = asyncio.create_task(stop_in_a_call())
+        run = await tm.arun(
             suite(Site({"sum-0": "call"}), mini.Sums(1)), mini.Adder(), log_dir=tmp_path,
             time_limit_s=FOREVER_S, stop=stop,
         )  # fmt: skip
+        await stopper
+        return run
 
-    assert reasons(asyncio.run(play())) == {}
+    assert reasons(asyncio.run(play())) == {"sum-0": ("run", "stopped")}  # its reply is paid for
 
 
 class Caller(Model):

@@ -25,7 +25,7 @@ def server() -> Iterator[Counting]:
         yield found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_run_that_is_ended_at_any_instant_is_completed_as_if_it_had_not(
     suite: str, tmp_path: Path, zygote: Zygote, server: Counting

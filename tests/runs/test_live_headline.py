@@ -57,7 +57,7 @@ def test_repeats_that_agree_do_not_narrow_the_interval(tmp_path: Path) -> None:
 def test_a_resumed_run_shows_the_score_of_all_that_is_stored(tmp_path: Path) -> None:
     first = mini.Adder(lambda i, r: "no" if i % 3 == 0 else None)
     tm.run(mini.load(n=12), first, log_dir=tmp_path, repeats=2)
-    (folder,) = tmp_path.iterdir()
+    (folder,) = tmp_path.glob("*/")
     lines = (folder / "trajectories.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "trajectories.jsonl").write_bytes(b"".join(lines[:20]))
     for name in ("scores.jsonl", "summary.json", "state.json", "scorer.json"):

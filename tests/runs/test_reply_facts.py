@@ -221,3 +221,23 @@ def test_the_summary_of_a_run_has_the_facts_and_the_caution(tmp_path: Path) -> N
 def test_a_run_that_says_nothing_of_its_replies_has_no_facts(tmp_path: Path) -> None:
     run = tm.run(mini.load(n=2), mini.Adder(), log_dir=tmp_path)
     assert not {"replies", "caution"} & run.summary().keys()
+
+
+@pytest.mark.parametrize(
+    ("n_cut", "n_replies", "max_tokens", "expected"),
+    [
+        (0, 3, 50, []),
+        (1, 3, 50, ["1 of 3 replies was cut at the limit of tokens (max_tokens 50); "
+                    "next: a higher --max-tokens"]),
+        (2, 2, None, ["2 of 2 replies were cut at the limit of tokens (that of the endpoint or of "
+                      "its wire, as --max-tokens sets none); next: a higher --max-tokens"]),
+        (1, 101, 50, []),
+    ],
+)  # fmt: skip
+def test_replies_that_were_cut_are_a_caution_with_the_limit_and_the_next_step(
+    n_cut: int, n_replies: int, max_tokens: int | None, expected: list[str]
+) -> None:
+    replies = [Reply(stop="length")] * n_cut + [Reply()] * (n_replies - n_cut)
+    facts = counted(replies)
+    assert facts.n_cut == n_cut
+    assert list(reply_cautions.list_cautions(facts, max_tokens)) == expected

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.runs import mini
+from tests.runs.priced_runs import COST, PRICE, USAGE, ask, cost_of, endpoint
 from tests.servers import fake
 
 import toolmark as tm
@@ -21,39 +22,13 @@ from toolmark.core.errors import UsageError
 from toolmark.core.records import Reply, Request, Usage
 from toolmark.core.token_counts import sum_usage
 from toolmark.models.token_prices import ModelPrice, Rates
+from toolmark.models.unrecorded_requests import OtherRequests
 from toolmark.reports import cost_text
 from toolmark.runs import cost_estimates, run_costs, run_prices, run_usage
-from toolmark.runs.run_costs import CostMeter, RunCost
+from toolmark.runs.run_costs import CostMeter
 from toolmark.runs.run_store import Run
 from toolmark.scoring.episode import Episode
 from toolmark.statistics.score_columns import Columns
-
-PRICE = "1000,2000,100"  # US$ per million tokens
-USAGE = {
-    "prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4},
-}  # fmt: skip
-COST = (6 * 1000 + 4 * 100 + 5 * 2000) / 1e6
-
-
-def endpoint(**usage: Any) -> fake.Behaviour:
-    """Answer every sum whose number is even, with this usage."""
-
-    async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> bool | None:
-        number = int(asked.json["messages"][-1]["content"].split()[2])
-        body = fake.reply({"role": "assistant", "content": str(number + 1 - number % 2)})
-        return await fake.answer(200, body | {"usage": USAGE | usage})(asked, writer)
-
-    return behave
-
-
-def ask(server: fake.Server, log_dir: Path, n: int = 20, **settings: Any) -> Run:
-    return tm.run(mini.load(n=n), f"{server.url}#m", log_dir=log_dir, **settings)
-
-
-def cost_of(run: Run) -> RunCost:
-    found = run_usage.run_usage(run).cost
-    assert found is not None
-    return found
 
 
 def test_a_price_gives_costs_in_all_and_per_task_and_per_success(tmp_path: Path) -> None:
@@ -131,9 +106,48 @@ def test_a_scorer_sees_what_an_episode_cost(tmp_path: Path) -> None:
 
     suite = tm.Suite(name="own", tasks=mini.Sums(2), scorer=score)
     with fake.in_thread(endpoint()) as server:
-        tm.run(suite, f"{server.url}#m", log_dir=tmp_path, price=PRICE)
-        tm.run(suite, f"{server.url}#m", log_dir=tmp_path, resume=False)
+        tm.run(suite, f"{server.url}#m", log_dir=tmp_path, price=PRICE, floors="off")
+        tm.run(suite, f"{server.url}#m", log_dir=tmp_path, resume=False, floors="off")
     assert seen == [pytest.approx(COST)] * 2 + [None] * 2
+
+
+KNOWN = ModelPrice(source="list", rates=(Rates(input=1),))
+REASONS: list[tuple[dict[str, ModelPrice], str, Usage, str, str]] = [
+    ({"model": KNOWN}, "model", Usage(), "stop", run_costs.NO_COUNTS),
+    ({"model": ModelPrice(unknown="no list")}, "model", Usage(), "stop", run_costs.NO_COUNTS),
+    ({"model": ModelPrice(unknown="no list")}, "model", Usage(input=1), "stop", "no list"),
+    ({"model": KNOWN}, "model", Usage(), "refused", run_costs.ONLY_REFUSALS),
+    ({"model": KNOWN}, "user", Usage(input=1), "stop", "no price is known"),
+    ({"model": KNOWN, "user": KNOWN}, "user", Usage(), "stop", run_costs.NO_COUNTS),
+    ({"model": KNOWN}, "model", Usage(input=1), "stop", ""),
+]
+
+
+@pytest.mark.parametrize(("prices", "part", "usage", "stop", "reason"), REASONS)
+def test_an_unknown_cost_has_the_one_reason_that_holds(
+    prices: dict[str, ModelPrice], part: str, usage: Usage, stop: Any, reason: str
+) -> None:
+    meter = CostMeter(prices)
+    meter.add_reply(part, part, usage, from_cache=False, stop=stop)
+    cost = meter.measure()
+    assert cost is not None
+    assert (cost.unknown if part == "model" else cost.parts[part].unknown) == reason
+    line = cost_text.cost_line(run_usage.RunUsage(cost=cost))
+    is_price = reason not in ("", run_costs.NO_COUNTS, run_costs.ONLY_REFUSALS)
+    assert ("INPUT,OUTPUT sets one" in line) == is_price and reason in line
+
+
+def test_a_model_that_was_not_answered_has_no_cost_line_of_its_own() -> None:
+    meter = CostMeter({"model": KNOWN})
+    meter.add_reply("not_run", "model", Usage(input=1_000_000), from_cache=False)
+    line = cost_text.cost_line(run_usage.RunUsage(cost=meter.measure()))
+    assert line == "cost of episodes not run: $1.00"
+
+
+def test_a_price_of_what_costs_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="costs nothing"):
+        tm.run(mini.load(n=1), "control/null", log_dir=tmp_path / "runs", price="1,2")
+    assert not (tmp_path / "runs").exists()
 
 
 def test_two_runs_are_compared_by_cost(tmp_path: Path) -> None:
@@ -176,6 +190,18 @@ def test_a_run_that_goes_on_has_the_price_that_it_began_with(tmp_path: Path) -> 
     assert again.path == first.path and again.info.prices == first.info.prices
 
 
+def test_a_list_price_that_has_changed_is_noted_and_not_used() -> None:
+    old, new = (
+        ModelPrice(source="list", date=date, rates=(Rates(input=rate, output=9),))
+        for rate, date in ((3, "2026-01-01"), (2, "2026-02-02"))
+    )
+    asked = run_prices.PricedModel("model", "openai/m", None, new)
+    note = asked.describe_change(old)
+    assert "2,9" in note and "3,9" in note and "2026-01-01" in note and "\n" not in note
+    assert asked.with_recorded_price(old).price == old
+    assert not any(map(asked.describe_change, (new, None, ModelPrice(unknown="no list"))))
+
+
 def test_a_recorded_price_stays_where_none_is_known_when_the_run_goes_on(tmp_path: Path) -> None:
     busy = fake.script(endpoint(), fake.answer(503, {}))
     with fake.in_thread(busy) as server:
@@ -190,7 +216,7 @@ def test_what_was_not_answered_counts_in_the_limit(tmp_path: Path) -> None:
     with fake.in_thread(torn) as server:
         for n_asked in (2, 2):
             run = ask(server, tmp_path, n=5, max_cost=2.5 * WORST, max_retries=0, **LIMITED)
-            assert run.info.unanswered_usd == pytest.approx(2 * WORST)
+            assert run.info.unrecorded.unanswered_usd == pytest.approx(2 * WORST)
             assert len(server.asked) == n_asked
 
 
@@ -200,6 +226,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"max_cost": 0}, "max_cost"),
     ({"max_cost": -1}, "max_cost"),
     ({"price": "1"}, "such as 3,15"),
+    ({"price": "user=1,2"}, "asks no user"),
+    ({"max_cost": 0.01, "price": "0,4000", "max_tokens": 20}, "fewer --max-tokens"),
+    ({"price": ["1,2", "judge=1,2"]}, "asks no judge"),
 ]
 
 
@@ -302,6 +331,18 @@ def test_costs_per_task_and_success_are_ratios_over_known_episodes(
         assert (each.low is None) == (each.high is None)
 
 
+@pytest.mark.parametrize(
+    ("usage", "reason"), [(Usage(input=5), "no price is known"), (Usage(), run_costs.NO_COUNTS)]
+)
+def test_requests_of_no_episode_lack_a_price_where_their_tokens_are_known(
+    usage: Usage, reason: str
+) -> None:
+    meter = CostMeter({"model": ModelPrice(unknown="no list")})
+    meter.add_others(OtherRequests(n_replies=2, usage=usage, n_unknown=2))
+    cost = meter.measure()
+    assert cost is not None and cost.others.unknown == reason
+
+
 def test_unknown_replies_make_a_sum_a_least_value_and_refusals_cost_nothing() -> None:
     meter = CostMeter({"model": ModelPrice(source="--price", rates=(Rates(input=1e6),))})
     add: Callable[..., Any] = meter.add_reply
@@ -316,6 +357,6 @@ def test_unknown_replies_make_a_sum_a_least_value_and_refusals_cost_nothing() ->
     judged = CostMeter({"judge A": ModelPrice(unknown="no list")})
     judged.add_reply("judges", "judge A", Usage(input=1), from_cache=False)
     line = cost_text.cost_line(run_usage.RunUsage(cost=judged.measure()))
-    assert line == "cost of judges: – (no price is known)"
+    assert line == "cost of judges: – (no list; --price judge=INPUT,OUTPUT sets one)"
     fields = json.loads(json.dumps({"cost": run_costs.summary_fields(cost)}))
     assert run_usage.usage_from_summary({"spent": fields}).cost == cost

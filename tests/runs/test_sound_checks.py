@@ -55,6 +55,15 @@ def test_a_model_that_hears_is_on_record_and_nothing_is_marked(tmp_path: Path) -
     assert "sound" not in run.info.notes and "caution" not in run.summary()
 
 
+def test_the_requests_of_the_checks_are_counted_apart(tmp_path: Path) -> None:
+    run = play(tmp_path, Listener(), price="10,20", max_tokens=50, max_cost=1.0)
+    checks = run.info.unrecorded.others[sound_checks.PURPOSE]
+    assert run.info.sound is not None and checks.n_replies == run.info.sound.n_requests == 2
+    cost = run.summary()["spent"]["cost"]
+    assert cost["others"]["n_replies"] == 2 and cost["model"]["n_replies"] == 2
+    assert cost["others"]["paid_usd"] == pytest.approx(2 * (40 * 10 + 6 * 20) / 1e6)
+
+
 def test_a_deaf_endpoint_is_marked_in_run_summary_and_report(tmp_path: Path) -> None:
     run = play(tmp_path, Listener(is_deaf=True))
     sound = run.info.sound
@@ -124,7 +133,7 @@ def test_a_model_without_sound_is_refused_before_a_task_is_asked(tmp_path: Path)
     with pytest.raises(UsageError, match="asks by sound, which this model does not take"):
         play(tmp_path, listener)
     assert len(listener.bodies) == 1
-    assert not [*(tmp_path / "runs").glob("*")]
+    assert not [*(tmp_path / "runs").glob("*/")]
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,6 @@ def block(**more: Any) -> fake.Behaviour:
     return content([more])
 
 
-def called(**more: Any) -> fake.Behaviour:
-    """Answer with a call."""
-    return block(type="tool_use", **{"name": "f", "id": "c", "input": {}} | more)
-
-
 def ended(reason: Any, **more: Any) -> fake.Behaviour:
     """Answer with a message that ended so."""
     return content(CONTENT, stop_reason=reason, **more)
@@ -49,11 +44,6 @@ def usage(value: Any) -> fake.Behaviour:
 def refused(kind: str, text: str, status: int) -> fake.Behaviour:
     """Answer with an error."""
     return body(error(kind, text), status)
-
-
-def _raw(text: bytes) -> fake.Behaviour:
-    """Answer with this as the JSON of a text."""
-    return body(b'{"content":[{"type":"text","text":' + text + b"}]}")
 
 
 OWN = (
@@ -127,10 +117,8 @@ OWN = (
 
 _WHOLE = message(CONTENT)
 _EVENTS = list(events(_WHOLE))
-_STREAM = write_events(iter(_EVENTS))
 _OPEN = CHUNKED.replace(b"\r\n\r\n", b"\r\ncontent-type: text/event-stream\r\n\r\n")
 _BEGUN = write_events(iter(_EVENTS[:5]))
-_DELTA = next(e for e in _EVENTS if e["type"] == "content_block_delta")
 
 
 def _chunk(data: bytes) -> bytes:

@@ -36,11 +36,6 @@ def candidates(value: Any, **more: Any) -> fake.Behaviour:
     return body(response(PARTS) | {"candidates": value} | more)
 
 
-def called(**more: Any) -> fake.Behaviour:
-    """Answer with a call."""
-    return parts({"functionCall": {"name": "f", "id": "c", "args": {}} | more})
-
-
 def ended(finish: Any, *said: Any, **more: Any) -> fake.Behaviour:
     """Answer with a reply that ended so."""
     return parts(*said, finish=finish, **more)
@@ -54,13 +49,6 @@ def usage(value: Any) -> fake.Behaviour:
 def refused(kind: str, message: str, status: int, *details: Any) -> fake.Behaviour:
     """Answer with an error in a list."""
     return body([error(message, kind, status, *details)], status)
-
-
-def _raw(text: bytes) -> fake.Behaviour:
-    """Answer with this as the JSON of a text."""
-    return body(
-        b'{"candidates":[{"finishReason":"STOP","content":{"parts":[{"text":' + text + b"}]}}]}"
-    )
 
 
 def _nested(value: bytes) -> fake.Behaviour:

@@ -18,6 +18,7 @@ NEEDS_SOUND = (
     "in an audio content."
 )
 _HEADER_BYTES = 44
+USAGE = {"prompt_tokens": 40, "completion_tokens": 6}
 NO_SOUND = "input_audio is not supported by this model"
 
 
@@ -78,9 +79,9 @@ class Listener:
         elif self.needs_sound and not any(map(self._is_enough, clips)):
             answer = (400, {"error": {"message": NEEDS_SOUND}})
         elif clips and not self.is_deaf:
-            answer = (200, fake.says(transcribe_clip(clips[-1])))
+            answer = (200, fake.says(transcribe_clip(clips[-1])) | {"usage": USAGE})
         else:
-            answer = (200, fake.says("I am ready. How can I help?"))
+            answer = (200, fake.says("I am ready. How can I help?") | {"usage": USAGE})
         writer.write(fake.raw(answer[0], json.dumps(answer[1]).encode()))
 
     def _is_enough(self, clip: bytes) -> bool:

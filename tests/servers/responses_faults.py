@@ -6,7 +6,6 @@ from typing import Any
 
 from tests.servers import fake, faults
 from tests.servers.faults import (
-    CHUNKED,
     MEGA,
     OK,
     Fault,
@@ -38,11 +37,6 @@ def said(content: Any) -> fake.Behaviour:
     return item(type="message", content=content)
 
 
-def called(**more: Any) -> fake.Behaviour:
-    """Answer with a call."""
-    return item(type="function_call", **{"name": "f", "call_id": "c", "arguments": "{}"} | more)
-
-
 def failed(code: Any, **more: Any) -> fake.Behaviour:
     """Answer with a response that failed."""
     return output([], status="failed", error={"code": code, "message": "no"} | more)
@@ -51,11 +45,6 @@ def failed(code: Any, **more: Any) -> fake.Behaviour:
 def usage(value: Any) -> fake.Behaviour:
     """Answer with this usage."""
     return output(OUTPUT, usage=value)
-
-
-def _raw(text: bytes) -> fake.Behaviour:
-    """Answer with this as the JSON of a text."""
-    return body(b'{"output":[{"type":"message","content":[{"text":' + text + b"}]}]}")
 
 
 OWN = (
@@ -105,22 +94,11 @@ OWN = (
 
 _WHOLE = response(OUTPUT)
 _EVENTS = list(events(_WHOLE))
-_STREAM = write_events(iter(_EVENTS))
-_OPEN = CHUNKED.replace(b"\r\n\r\n", b"\r\ncontent-type: text/event-stream\r\n\r\n")
-_BEGUN = write_events(iter(_EVENTS[:5]))
-
-
-def _chunk(data: bytes) -> bytes:
-    return b"%x\r\n%s\r\n" % (len(data), data)
 
 
 def streamed(*parts: Any, end: bytes = b"") -> fake.Behaviour:
     """Answer with these values as events."""
     return body(write_events(iter(parts)) + end, headers={"content-type": "text/event-stream"})
-
-
-def _stream(data: bytes) -> fake.Behaviour:
-    return body(data, headers={"content-type": "text/event-stream"})
 
 
 def _ended(**more: Any) -> fake.Behaviour:

@@ -119,10 +119,23 @@ def _check_tool(tool: Json, place: str) -> None:
         raise Refusal(f"Missing required parameter: '{place}.name'.", f"{place}.name")
     if not _LEGAL_NAME.fullmatch(tool.get("name", "")):
         raise Refusal(f"Invalid '{place}.name': string does not match pattern.", f"{place}.name")
-    if tool.get("strict", True) and not tool["parameters"].get("additionalProperties", True):
+    is_strict = tool.get("strict", True)
+    if tool["parameters"].get("type") != "object" or (
+        is_strict and not _is_strict_schema(tool["parameters"])
+    ):
         raise Refusal(f"Invalid schema for function '{tool['name']}'.", f"{place}.parameters")
-    if tool.get("strict", True) or tool["parameters"].get("type") != "object":
-        raise Refusal(f"Invalid schema for function '{tool['name']}'.", f"{place}.parameters")
+
+
+def _is_strict_schema(schema: Json) -> bool:
+    """Return whether each object of a schema is closed and needs all of its properties."""
+    if schema.get("type") == "array":
+        return _is_strict_schema(schema["items"])
+    if schema.get("type") != "object":
+        return True
+    properties = schema.get("properties", {})
+    is_closed = schema.get("additionalProperties") is False
+    needs_all = set(schema.get("required", ())) == set(properties)
+    return is_closed and needs_all and all(map(_is_strict_schema, properties.values()))
 
 
 def _check_calls(items: list[Json]) -> None:

@@ -30,7 +30,7 @@ TEXTS = (
     Fault("a text that is an object", text_of({"a": 1}), "reply:malformed"),
     Fault("a text of numbers", text_of([1, 2]), "reply:malformed"),
     Fault("a text that is true", text_of(True), "reply:malformed"),
-    Fault("a text of null", text_of(None), "reply:stop", {"anthropic": "reply:malformed"}),
+    Fault("a text of null", text_of(None), "reply:stop"),
     Fault("text of 2 MB", text_of("x" * 2 * MEGA), "reply:length"),
     Fault("text of 2 MB of signs", text_of("\ud800\u0130" * (MEGA * 5 // 8)), "reply:length"),
 )  # fmt: skip

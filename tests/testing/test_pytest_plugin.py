@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -85,6 +86,8 @@ def project(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, found)))
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
         monkeypatch.delenv(name, raising=False)
+    for name in ("my_suites", "my_models", "test_sums"):  # of other tests in this process
+        monkeypatch.delitem(sys.modules, name, raising=False)
     pytester.makepyfile(my_suites=SUITE, my_models=MODEL, test_sums=TESTS)
     pytester.makeini("[pytest]\naddopts = -p no:cacheprovider\n")
     yield pytester

@@ -20,10 +20,10 @@ from toolmark.agents.tool_loop import (
     ENDING_BY_STOP,
     IN_ENVIRONMENT,
     apply_opening,
+    attach_provider_state,
     execute_calls,
     merge_sampling,
     render_reply,
-    total_usage,
 )
 from toolmark.core.environment import Environment, read_final_state
 from toolmark.core.json_codec import restore_surrogates
@@ -41,6 +41,7 @@ from toolmark.core.records import (
     ToolFormat,
     Trajectory,
 )
+from toolmark.core.token_counts import sum_usage
 from toolmark.formats.executor_json import ExecutorJsonFormat, strip_thoughts
 
 Phase: TypeAlias = Literal["plan", "process", "decide", "final"]
@@ -111,7 +112,7 @@ class Executor(Agent):
             state=state,
             ending=ending,
             tools=() if offered == task.tools else offered,
-            usage=total_usage(episode.steps),
+            usage=sum_usage([step.reply.usage for step in episode.steps]),
             latency_s=sum(step.reply.latency_s for step in episode.steps),
         )
 
@@ -166,7 +167,8 @@ class _Episode:
             return "over_long"
         except _TooManyCalls:
             return "calls"
-        self.history += (Message(role="assistant", parts=(Text(strip_thoughts(reply.text)),)),)
+        said = Message(role="assistant", parts=(Text(strip_thoughts(reply.text)),))
+        self.history += attach_provider_state((said,), reply.provider_state)
         return ENDING_BY_STOP[reply.stop]
 
     async def _run_round(self, number: int, n_rounds: int, question: str) -> bool:

@@ -33,9 +33,8 @@ from toolmark.core.records import (
     ToolFormat,
     Trajectory,
     Turn,
-    Usage,
 )
-from toolmark.core.token_counts import sum_costs
+from toolmark.core.token_counts import sum_usage
 
 T = TypeVar("T")
 ENDING_BY_STOP: dict[StopReason, Ending] = {
@@ -147,7 +146,7 @@ async def run_tool_loop(
         state=state,
         ending=ending,
         tools=() if conversation.seen_tools == task.tools else conversation.seen_tools,
-        usage=total_usage(conversation.steps),
+        usage=sum_usage([step.reply.usage for step in conversation.steps]),
         latency_s=sum(step.reply.latency_s for step in conversation.steps),
     )
 
@@ -404,25 +403,3 @@ def merge_sampling(base: Sampling, override: Sampling) -> Sampling:
         joined = base.extra | override.extra
         overrides["extra"] = {name: value for name, value in joined.items() if value is not None}
     return msgspec.structs.replace(base, **overrides)
-
-
-def total_usage(steps: list[Step]) -> Usage:
-    """Return the sum of the tokens of all replies."""
-    n_input = n_output = n_reasoning = n_cached = n_written = 0
-    names_cost = False
-    for step in steps:
-        used = step.reply.usage
-        n_input += used.input
-        n_output += used.output
-        n_reasoning += used.reasoning
-        n_cached += used.cached
-        n_written += used.cache_written
-        names_cost = names_cost or used.cost is not None
-    return Usage(
-        input=n_input,
-        output=n_output,
-        reasoning=n_reasoning,
-        cached=n_cached,
-        cache_written=n_written,
-        cost=sum_costs([step.reply.usage for step in steps]) if names_cost else None,
-    )

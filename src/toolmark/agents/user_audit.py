@@ -22,7 +22,8 @@ from toolmark.core.text_excerpt import shorten_text
 from toolmark.formats.executor_json import strip_thoughts
 from toolmark.scoring.episode import Episode
 from toolmark.statistics.estimates import estimate_mean
-from toolmark.statistics.metric_formulas import Mean, Metric, RowFilter, UnboundedMean
+from toolmark.statistics.metric_formulas import Mean, Metric, UnboundedMean
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns, with_values
 
 EpisodeViews: TypeAlias = Callable[[Episode], Sequence[Table | Drawing | Audio]]
@@ -212,21 +213,19 @@ class AuditedMetrics:
             name=f"{head.name} without user faults",
             title=f"{head.label}, episodes without a fault of the user",
             filters=(*head.filters, no_fault),
-            compared_part="",
         )
         faults = Metric(
             "user faults",
             Mean(part=FAULT_PART),
             "episodes with a fault of the user",
             "episodes",
-            compared_part=FAULT_PART,
+            lower_is_better=True,
         )
         messages = Metric(
             "user messages",
             UnboundedMean(part=MESSAGES_PART),
             "messages of the user in an episode",
             "episodes",
-            compared_part=MESSAGES_PART,
         )
         return [head, clean, *others, faults, messages]
 

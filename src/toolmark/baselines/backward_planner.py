@@ -13,26 +13,38 @@ from msgspec import Struct
 
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Message, Reply, Request, Tool
+from toolmark.environments.function_graph import CHOICE_KEY
 
-_VARIABLE_TEXT = re.compile(r"`(\w+)` of type (\w+) and subtype (\w+)")
-_TARGET_TEXT = re.compile(r"compute `(\w+)`")
+_VARIABLE_TEXT = re.compile(
+    r"`(\w+)`(?: (?:of type|\(type:) (\w+)(?: and|,) subtype:? (\w+))?", re.ASCII
+)
+_CURSOR_TEXT = re.compile(r"pass 0 as `(\w+)` first", re.ASCII)
+_CHOICE_TEXT = re.compile(r"`(\w+)`: `(\w+)` or `(\w+)`", re.ASCII)
+_TARGET_TEXT = re.compile(r"(?:compute|value of) `(\w+)`", re.ASCII)
 _GIVEN_VALUE = re.compile(r"^(\w+) = ([0-9]+)$", re.MULTILINE)
 
 
 class Function(Struct, frozen=True):
-    """A function as described: its output's name, and (type, subtype) of it and each parameter."""
+    """A function as described: its output's name, and (type, subtype) of it and each parameter.
+
+    Where names link functions, they stand in the place of the subtypes. `cursor` is the parameter
+    that takes the token of a page. `alternatives` are the functions that its result chooses from.
+    """
 
     name: str
     output: str
     output_type: tuple[str, str]
     parameter_types: dict[str, tuple[str, str]]
+    cursor: str = ""
+    alternatives: frozenset[str] = frozenset()
 
 
 class Problem(Struct, frozen=True):
     """The facts known so far.
 
     `returned_values` by (type, subtype) are those returned, `known_values` by name are those in the
-    prompt. `called` are the functions that returned a result.
+    prompt. `called` are the functions that returned their output, `tokens` the next pages of those
+    that have more. `chosen` are the functions that results named.
     """
 
     target: str
@@ -40,6 +52,13 @@ class Problem(Struct, frozen=True):
     known_values: dict[str, int]
     returned_values: dict[tuple[str, str], int]
     called: set[str]
+    tokens: dict[str, int]
+    chosen: set[str]
+
+    def is_open(self, function: Function) -> bool:
+        """Tell whether a function may be used: none of two before a result names it."""
+        alternatives = {name for other in self.functions for name in other.alternatives}
+        return function.name not in alternatives or function.name in self.chosen
 
     def arguments_for(self, function: Function) -> dict[str, int] | None:
         """Return the arguments for a call, None while a value is unknown."""
@@ -48,7 +67,10 @@ class Problem(Struct, frozen=True):
             for parameter, tag in function.parameter_types.items()
         }
         known = {parameter: value for parameter, value in found.items() if value is not None}
-        return known if len(known) == len(found) else None
+        if len(known) < len(found):
+            return None
+        page = {function.cursor: self.tokens.get(function.name, 0)} if function.cursor else {}
+        return known | page
 
 
 class BackwardPlanner(Model):
@@ -66,7 +88,9 @@ class BackwardPlanner(Model):
 
 def needed_functions(problem: Problem) -> list[Function]:
     """Return the functions that lead to the target, by type and subtype."""
-    function_by_tag = {function.output_type: function for function in problem.functions}
+    producers: dict[tuple[str, str], list[Function]] = {}
+    for function in problem.functions:
+        producers.setdefault(function.output_type, []).append(function)
     stack = [function for function in problem.functions if function.output == problem.target]
     found: dict[str, Function] = {}
     while stack:
@@ -79,7 +103,7 @@ def needed_functions(problem: Problem) -> list[Function]:
             for parameter, x in function.parameter_types.items()
             if parameter not in problem.known_values
         )
-        stack.extend(function_by_tag[tag] for tag in unknown_tags if tag in function_by_tag)
+        stack.extend(producer for tag in unknown_tags for producer in producers.get(tag, []))
     return list(found.values())
 
 
@@ -99,7 +123,7 @@ def next_reply(problem: Problem, candidates: list[Function]) -> Reply:
 def _possible_calls(problem: Problem, candidates: list[Function]) -> Iterator[Call]:
     for function in candidates:
         inputs = problem.arguments_for(function)
-        if function.name not in problem.called and inputs is not None:
+        if function.name not in problem.called and inputs is not None and problem.is_open(function):
             yield Call(name=function.name, arguments=json.dumps(inputs), id=function.name)
 
 
@@ -108,33 +132,52 @@ def parse_problem(request: Request) -> Problem:
     functions = [found for tool in request.tools if (found := _parse_function(tool)) is not None]
     prompt_text = "\n".join(x.text for x in request.messages if x.role in ("system", "user"))
     target = _TARGET_TEXT.search(prompt_text)
-    values, called = _values_and_called(request.messages, {f.name: f for f in functions})
+    values, called, tokens, chosen = _read_results(request.messages, {f.name: f for f in functions})
     return Problem(
         target=target[1] if target else "",
         functions=functions,
         known_values={name: int(value) for name, value in _GIVEN_VALUE.findall(prompt_text)},
         returned_values=values,
         called=called,
+        tokens=tokens,
+        chosen=chosen,
     )
 
 
 def _parse_function(tool: Tool) -> Function | None:
-    variables = _VARIABLE_TEXT.findall(tool.description)
+    # the first two sentences name the output and the inputs; further ones pages and choices
+    sentences = tool.description.split(". ")
+    variables = _VARIABLE_TEXT.findall(". ".join(sentences[:2]))
     if not variables:
         return None
-    (output, type_, subtype), *parameters = variables
-    takes = {name: (kind, sub) for name, kind, sub in parameters}
-    if set(takes) != set(tool.parameters.get("properties", {})):
+    (output, *_), *parameters = variables
+    takes = {name: _variable_tag(name, kind, sub) for name, kind, sub in parameters}
+    further = ". ".join(sentences[2:])
+    cursor = found[1] if (found := _CURSOR_TEXT.search(further)) else ""
+    if {*takes, cursor} - {""} != set(tool.parameters.get("properties", {})):
         return None
-    return Function(tool.name, output, (type_, subtype), takes)
+    alternatives = {name for _, *pair in _CHOICE_TEXT.findall(further) for name in pair}
+    return Function(
+        tool.name, output, _variable_tag(*variables[0]), takes, cursor, frozenset(alternatives)
+    )
 
 
-def _values_and_called(
+def _variable_tag(name: str, kind: str, subtype: str) -> tuple[str, str]:
+    """Return what links a variable: type and subtype, or its name where it has none."""
+    return (kind, subtype) if kind else ("", name)
+
+
+def _read_results(
     messages: tuple[Message, ...], functions: dict[str, Function]
-) -> tuple[dict[tuple[str, str], int], set[str]]:
-    """Pair results with calls by id, within one step: ids may be reused later."""
+) -> tuple[dict[tuple[str, str], int], set[str], dict[str, int], set[str]]:
+    """Return the values, the functions that returned them, the next pages, and what was chosen.
+
+    Results are paired with calls by id, within one step: ids may be reused later.
+    """
     values: dict[tuple[str, str], int] = {}
     called: set[str] = set()
+    tokens: dict[str, int] = {}
+    chosen: set[str] = set()
     name_by_call_id: dict[str, str] = {}
     for message in messages:
         if message.role == "assistant":
@@ -146,18 +189,25 @@ def _values_and_called(
         )
         if function is None:
             continue
+        found = _result_fields(message.text)
+        token = found.get(function.cursor) if function.cursor else None
+        if isinstance(token, int):
+            tokens[function.name] = token
+            continue
         called.add(function.name)
-        value = _result_value(message.text, function.output)
-        if value is not None:
+        value = found.get(function.output)
+        if isinstance(value, int):
             values[function.output_type] = value
-    return values, called
+        named = found.get(CHOICE_KEY)
+        if isinstance(named, dict):
+            chosen.update(name for name in named.values() if isinstance(name, str))
+    return values, called, tokens, chosen
 
 
-def _result_value(text: str, name: str) -> int | None:
-    """Return the value of the variable in a result; text after the JSON is ignored."""
+def _result_fields(text: str) -> dict[str, object]:
+    """Return the fields of a result; text after the JSON is ignored."""
     try:
         found, _ = json.JSONDecoder().raw_decode(text)
     except ValueError:
-        return None
-    value = found.get(name) if isinstance(found, dict) else None
-    return value if isinstance(value, int) else None
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
+import typer.main
 
 from toolmark.cli import (
+    audit_command,
     author_command,
     batches_command,
     check_command,
@@ -17,9 +21,12 @@ from toolmark.cli import (
     exit_codes,
     import_export_commands,
     judge_command,
+    logbook_command,
     new_commands,
     perturb_commands,
+    plan_command,
     preparation_commands,
+    rank_command,
     replay_command,
     review_commands,
     run_command,
@@ -62,6 +69,8 @@ app.command(
 `toolmark run funcbench -m baseline/planner -T core=10 -T depth=5 -T connected=10`
 
 `toolmark run bfcl -m openai/gpt-5 -T category=live --repeats 3`
+
+`toolmark run bfcl -m openai/gpt-5 -T category=single_turn --vary names,values`
 
 `toolmark run bfcl -m http://localhost:8000/v1#my-model --tool-format prompt --sample 200`
 
@@ -107,6 +116,21 @@ app.command(
     epilog="Examples: `toolmark compare runs/old runs/new`, "
     "`toolmark compare runs/old runs/new --fail-if worse,undecided --margin 5%`"
 )(stored_run_commands.compare)
+app.command(epilog="Examples: `toolmark rank runs/A runs/B runs/C`, `toolmark rank runs/* --json`")(
+    rank_command.rank
+)
+app.command(
+    epilog="Examples: `toolmark plan bfcl -T category=live --expect 0.7 --half-width 0.03`, "
+    "`toolmark plan funcbench --seed 7 --pilot RUN --difference 0.05 --correlation 0.4 "
+    "-o plan.json`"
+)(plan_command.plan)
+app.command("logbook", epilog="Examples: `toolmark logbook`, `toolmark logbook DIR --json`")(
+    logbook_command.show_logbook
+)
+app.command(
+    epilog="Examples: `toolmark audit PUBLISHED_DIR`, `toolmark audit PUBLISHED_DIR -o page.html "
+    "--json > audit.json`"
+)(audit_command.audit)
 app.command(epilog="Examples: `toolmark batches runs/A`, `toolmark batches runs/A --cancel`")(
     batches_command.batches
 )
@@ -190,13 +214,18 @@ def common(
     """Measure how well models act: function calls, tool workflows, actions."""
 
 
+@functools.cache  # built once: it takes a tenth of a second, and `main` may be called again
+def _build_command() -> Callable[..., int | None]:
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command line; errors on purpose become one line and an exit code."""
     from toolmark.runs import termination_signals
 
     try:
         with termination_signals.interrupt_on_termination():
-            code = app(prog_name="toolmark", standalone_mode=False) or 0
+            code = _build_command()(prog_name="toolmark", standalone_mode=False) or 0
     except CommandLineError as error:
         _exit_with_error(UsageError(describe_command_line_error(error)), exit_codes.USAGE_ERROR)
     except (UsageError, DataError) as error:

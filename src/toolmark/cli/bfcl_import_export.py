@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from rich.console import Console
 
@@ -18,15 +18,22 @@ from toolmark.core.records import Attempt, Task, Trajectory
 from toolmark.core.version import TOOLMARK_VERSION
 from toolmark.formats.native_format import NativeFormat
 from toolmark.formats.prompt_format import DEFAULT_NAME
-from toolmark.official_bfcl import official_data, official_models, prompt_formats
+from toolmark.official_bfcl import (
+    handler_replies,
+    handler_settings,
+    handler_views,
+    official_data,
+    official_models,
+    prompt_formats,
+)
+from toolmark.official_bfcl.handler_formats import OwnFormat
 from toolmark.reports.table_format import visible_text
 from toolmark.runs import run_finalization, run_folders
 from toolmark.runs.episode_records import BUFFER_BYTES, EpisodeRecords
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
-from toolmark.statistics.score_columns import gather_columns
+from toolmark.statistics.score_columns import gather_columns, without_variations
 from toolmark.studio.bfcl_interchange import (
-    handler_replies,
     leaderboard_files,
     official_handlers,
     result_export,
@@ -193,15 +200,21 @@ def write_official_files(run: Run, output: Path, name: str) -> leaderboard_files
     official_model = official_models.read_models(official_data.fetch_wheel()).get(name)
     shape = _call_shape(run, name, official_model)
     mangled = official_model is None or official_model.underscores_for_dots
+    view = _entry_view(run, name, official_model)
     folder = result_export.model_folder_name(name)
     usage = leaderboard_files.RequestUsage.empty()
     excluded_category = UNSCORED if _uses_structured_calls(run) else ""
-    judged = {x.task: x for x in run.scores() if not x.repeat and x.category != excluded_category}
+    judged = {
+        x.task: x
+        for x in without_variations(run.scores())
+        if not x.repeat and x.category != excluded_category
+    }
     table = gather_columns(judged.values(), RULE)
     rows: dict[str, list[result_export.EpisodeRows]] = {}
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
-        if trajectory.repeat or task.category == excluded_category:
+        is_left_out = task.category == excluded_category or task.variation is not None
+        if trajectory.repeat or is_left_out:
             continue
         if task.kind == "scored":
             usage.add_trajectory(trajectory)
@@ -213,6 +226,7 @@ def write_official_files(run: Run, output: Path, name: str) -> leaderboard_files
             model=name,
             underscores_for_dots=mangled,
             argument_shape=shape,
+            view=view,
         )
         rows.setdefault(entry.category, []).append(entry)
     # all places first: nothing is written where one of them is refused
@@ -251,6 +265,26 @@ def _write_category(
         )
 
 
+def _entry_view(
+    run: Run, name: str, official_model: official_models.ListedModel | None
+) -> handler_views.TrajectoryView | None:
+    """Return how the handler of the entry as which a run was asked reads its replies.
+
+    Raises UsageError where the official evaluator would read them by another handler.
+    """
+    entry = run.info.plan.parameters.get("ask_as", "")
+    view = handler_views.view_of_entry(entry)
+    if view is None:
+        return None
+    handler = handler_settings.find_entry(entry).handler
+    if official_model is None or official_model.handler != handler:
+        raise UsageError(
+            f"{run.path}: asked as {entry}, whose handler ({handler}Handler) reads texts otherwise "
+            f"than that of {name}; next: --model {entry}"
+        )
+    return view
+
+
 def _uses_structured_calls(run: Run) -> bool:
     return run.info.plan.tool_format == NativeFormat.name
 
@@ -263,7 +297,8 @@ def _call_shape(
     Raises UsageError where that handler would not read the run's replies as what they are.
     """
     tool_format = run.info.plan.tool_format
-    if not _uses_structured_calls(run) and not prompt_formats.is_default_text(tool_format):
+    is_own = tool_format in get_args(OwnFormat)
+    if is_own or not (_uses_structured_calls(run) or prompt_formats.is_default_text(tool_format)):
         raise UsageError(
             f"{run.path}: replies in the format {tool_format}; official files hold structured "
             "calls, "

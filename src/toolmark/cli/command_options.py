@@ -25,12 +25,23 @@ err = consoles.stderr_console()
 
 
 class ReasoningEffort(StrEnum):
-    """Reasoning efforts that endpoints know."""
+    """Reasoning efforts that endpoints know; each knows some of them."""
 
+    none = "none"
     minimal = "minimal"
     low = "low"
     medium = "medium"
     high = "high"
+    xhigh = "xhigh"
+    max = "max"
+
+
+class Floors(StrEnum):
+    """Which keyless agents are played on the tasks of a run."""
+
+    auto = "auto"
+    all = "all"
+    off = "off"
 
 
 class Sandbox(StrEnum):
@@ -162,7 +173,24 @@ Sample: TypeAlias = Annotated[
 TaskFile: TypeAlias = Annotated[
     Path | None, option("--tasks", metavar="FILE.jsonl", help="Ask these tasks, not the suite's.")
 ]
+Vary: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--vary",
+        metavar="KIND,...",
+        help="Ask every task in these other ways too, and report the paired effects: tool_order, "
+        "names, descriptions, distractors or distractors=N, wording, strict, values (bfcl twins).",
+    ),
+]
 Repeats: TypeAlias = Annotated[int, option("--repeats", help="Ask every task N times.", min=1)]
+PlanFile: TypeAlias = Annotated[
+    Path | None,
+    option(
+        "--plan",
+        metavar="PLAN.json",
+        help="Ask the items of a plan of `toolmark plan`, without those of its pilot.",
+    ),
+]
 Temperature: TypeAlias = Annotated[
     float | None, option("--temperature", help="Default: the suite's.", min=0.0)
 ]
@@ -189,6 +217,14 @@ SandboxMode: TypeAlias = Annotated[
     Sandbox,
     option(
         "--sandbox", help="Sandbox of MCP servers; off only where you trust every model and server."
+    ),
+]
+FloorsChoice: TypeAlias = Annotated[
+    Floors,
+    option(
+        "--floors",
+        help="Play keyless agents on the same tasks: auto unless that starts processes, all, or "
+        "off.",
     ),
 ]
 AudioFormat: TypeAlias = Annotated[
@@ -332,8 +368,14 @@ def load_suite(
     """
     from toolmark import api
     from toolmark.suites import exported_sets
+    from toolmark.suites.suite_registry import parameters_of
 
     values = parse_parameters(name, assignments)
+    if ask_as is not None and "ask_as" not in parameters_of(name).__struct_fields__:
+        raise UsageError(
+            f"--as names an entry of BFCL's official list, and {name} is not asked so; next: leave "
+            "out --as"
+        )
     if ask_as is not None and values.setdefault("ask_as", ask_as) != ask_as:
         raise UsageError(f"two entries: --as {ask_as} and -T ask_as={values['ask_as']}")
     if seed is not None and values.setdefault("seed", seed) != seed:
@@ -363,6 +405,13 @@ def parse_parameters(suite: str, assignments: list[str] | None) -> dict[str, Any
             raise UsageError(f"-T {key.strip()} is given twice; separate values by commas")
         values[key.strip()] = value.strip()
     return values
+
+
+def leave_out_logbook(paths: Iterable[Path]) -> list[Path]:
+    """Return the paths of runs without the logbook, which `runs/*` names too."""
+    from toolmark.runs.run_logbook import LOGBOOK_FILE
+
+    return [path for path in paths if path.name != LOGBOOK_FILE]
 
 
 def split_list(text: str | None) -> tuple[str, ...]:

@@ -16,7 +16,15 @@ from toolmark.cli import consoles, failure_advice
 from toolmark.core import number_format
 from toolmark.core.failure import Failure, group_failures
 from toolmark.core.records import Attempt, Check, Estimate, Score
-from toolmark.reports import cost_text, reply_text, run_names, usage_text
+from toolmark.reports import (
+    cost_text,
+    floor_text,
+    reply_text,
+    run_names,
+    run_series,
+    usage_text,
+)
+from toolmark.reports.run_series import RunSeries
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.reply_facts import facts_from_summary
 from toolmark.runs.run_store import Run
@@ -88,7 +96,8 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
     head = found["score"]
     model = escape(visible_text(run_names.short_model_name(found["model"])))
     console.print(
-        f"[bold]{escape(found['suite'])}[/]  {model}  {escape(found['tool_format'])}",
+        f"[bold]{escape(run_names.label_suite(found['suite'], found.get('data_label', '')))}[/]"
+        f"  {model}  {escape(found['tool_format'])}",
         highlight=False,
     )
     rule_note = f", {found['rule']} rule" if len(found.get("rules", ())) > 1 else ""
@@ -99,6 +108,9 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    for line in floor_text.summary_lines(found.get("floors")):
+        shown = number_format.replace_special_spaces(line)
+        console.print(f"  {shown}", markup=False, highlight=False, soft_wrap=True)
     for rule, fields in found.get("other_rules", {}).items():
         name, size = _label_and_size(fields)
         console.print(
@@ -110,7 +122,9 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
         console.print(f"  {visible_text(caution)}", markup=False, highlight=False, soft_wrap=True)
     if sample_note := run_names.sample_label(found.get("sample")):
         console.print(f"  {sample_note}", style="dim", highlight=False)
-    parts = [part for part in found["parts"].values() if part["value"] is not None]
+    parts = [
+        part for part in found["parts"].values() if part["value"] is not None or part.get("partial")
+    ]
     width = max((len(_label_and_size(part)[0]) for part in parts), default=0)
     for part in parts:
         has_same_groups = part.get("n_groups") == head.get("n_groups")  # printed above
@@ -121,6 +135,7 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
             highlight=False,
             soft_wrap=True,
         )
+    _print_variations(console, found.get("variations", ()))
     missing = len(found["parts"]) - len(parts)
     if missing and found["n_run"]:
         hidden_note = f"  {number_format.pluralize(missing, 'part')} without a result not shown"
@@ -145,6 +160,43 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
     )
 
 
+def print_series(console: Console, series: RunSeries | None) -> None:
+    """Print which of several runs this is, with all scores, and what is wrong with the logbook."""
+    lines = (run_series.describe_series(series), *(series.faults if series else ()))
+    for line in filter(None, lines):
+        shown = number_format.replace_special_spaces(visible_text(f"  {line}"))
+        console.print(shown, markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_variations(console: Console, effects: Sequence[Mapping[str, Any]]) -> None:
+    """Print the effect of each kind of variation: the headline as asked minus varied."""
+    if effects:
+        title = "as asked minus varied, over the tasks asked both ways:"
+        console.print(f"  [dim]{title}[/]", highlight=False, soft_wrap=True)
+    width = max((len(effect["kind"]) for effect in effects), default=0)
+    for effect in effects:
+        is_share = effect.get("is_share", True)
+        difference = Estimate(
+            name="",
+            value=effect["difference"],
+            low=effect["low"],
+            high=effect["high"],
+            is_share=is_share,
+        )
+        values = [
+            number_format.format_estimate(Estimate(name="", value=value, is_share=is_share))
+            for value in (effect["as_asked"], effect["varied"])
+        ]
+        p = "" if effect["p"] is None else f", p {number_format.format_p_value(effect['p'])}"
+        line = (
+            f"    {effect['kind'].ljust(max(width, LABEL_WIDTH - 2))} "
+            f"{number_format.format_difference(difference)}  ({values[0]} and {values[1]}, "
+            f"{number_format.pluralize(effect['n'], 'task')}{p})"
+        )
+        shown = number_format.replace_special_spaces(line)
+        console.print(shown, markup=False, highlight=False, soft_wrap=True)
+
+
 def _print_reply_facts(console: Console, found: Mapping[str, Any]) -> None:
     """Print who answered, how fast, and what was changed of requests, where that is known."""
     for line in reply_text.summary_lines(facts_from_summary(found), found["model"]):
@@ -154,7 +206,7 @@ def _print_reply_facts(console: Console, found: Mapping[str, Any]) -> None:
 
 def _episode_counts_text(found: Mapping[str, Any]) -> str:
     """Say on how many episodes the headline rests, and of how many, where that is not all."""
-    n, n_run = found["score"]["n"], found["n_run"]
+    n, n_run = found["score"]["n"], found["n_run"] - found.get("n_run_varied", 0)
     # what a headline with a name of its own rests on are answers, whatever its unit is called
     names_answers = found["score"].get("title") or not found["score"].get("unit")
     if names_answers and 0 < n < n_run:
@@ -360,7 +412,10 @@ def _failure_text(score: Score, failure_names: Mapping[str, str]) -> str:
 
 def print_failures(console: Console, run: Run, failure_names: Mapping[str, str]) -> None:
     """Print the commonest primary causes of failure in the headline rule."""
-    counts = Counter(filter(None, (_failure_text(score, failure_names) for score in run.scores())))
+    from toolmark.statistics.score_columns import without_variations  # lists need no numpy
+
+    scores = without_variations(run.scores())
+    counts = Counter(filter(None, (_failure_text(score, failure_names) for score in scores)))
     for reason, n in counts.most_common(MAX_REASONS):
         line = f"  {number_format.pluralize(n, 'failure')}: {shorten_text(reason)}"
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)

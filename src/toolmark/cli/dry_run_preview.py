@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
-from toolmark.agents.tool_loop import ToolLoop
+from toolmark.agents.tool_loop import ToolLoop, merge_sampling
 from toolmark.agents.user_wording import write_system_prompt
 from toolmark.cli import console_output, episode_output
 from toolmark.core import json_codec
+from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count, pluralize
-from toolmark.core.records import Message, Record, Task, Tool
+from toolmark.core.records import Message, Record, Sampling, Task, Tool
+from toolmark.models.model_resolver import find_endpoint
 from toolmark.reports.table_format import visible_text
-from toolmark.runs import run_preparation
+from toolmark.runs import planned_costs, run_preparation, study_plan
 from toolmark.runs.run_plan import Plan
-from toolmark.runs.run_settings import Connection
+from toolmark.runs.run_settings import Connection, Selection, convert_fields
 from toolmark.runs.suite import Suite
 from toolmark.runs.task_selection import select_tasks, task_file_path
+from toolmark.runs.variations.task_variations import vary_suite
 
 
 class TaskPreview(Record, frozen=True, kw_only=True):
@@ -51,6 +54,7 @@ class Preview(Record, frozen=True, kw_only=True):
     - `max_requests`: None where the agent decides how often it asks.
     - `max_user_requests`: those to the model of a simulated user.
     - `missing_parts`: what parts of the environment lack, by their names.
+    - `costs`: the price of each model, and what its output costs at most, in words.
     - `tasks`: the first item, in each way in which it is asked: with tools and without.
     """
 
@@ -63,23 +67,30 @@ class Preview(Record, frozen=True, kw_only=True):
     missing_parts: dict[str, str]
     tasks: tuple[TaskPreview, ...]
     max_user_requests: int = 0
+    costs: tuple[str, ...] = ()
 
 
 def make_preview(
     loaded: Suite, chosen: dict[str, Any], model: str, connection: Connection
 ) -> Preview:
     """Return what would be asked: how much of what, what must be made for it, the first in full."""
-    selection = {**chosen, "tasks": str(chosen["tasks"])}
-    format_name = selection.pop("tool_format")
-    loaded = run_preparation.add_installed_parts(loaded, format_name, selection.pop("agent"))
+    selection = {**chosen, "tasks": str(chosen["tasks"]), "plan": str(chosen.get("plan") or "")}
+    format_name, agent = selection.pop("tool_format"), selection.pop("agent")
+    loaded = run_preparation.add_installed_parts(loaded, format_name, agent)
     loaded = run_preparation.adapt_to_model(loaded, model, format_name, connection)
+    planned = study_plan.find_planned_selection(convert_fields(Selection, **selection), loaded)
+    del selection["plan"]
+    if planned is not None:
+        selection |= {"repeats": planned.repeats, "study": planned.draw}
     tool_format = run_preparation.tool_format_of(loaded, format_name)
     plan = Plan(suite=loaded.name, model="", tool_format=tool_format, **selection)
     counts: Counter[str] = Counter()
     firsts: dict[bool, Task] = {}  # of the first item: one that offers tools, one that does not
     user = loaded.environment.user
     max_requests = max_user_requests = 0
-    for task in select_tasks(loaded, plan, loaded.provenance.seed):
+    loaded = vary_suite(loaded, plan.vary)
+    run_preparation.check_variations(loaded, plan)
+    for task in loaded.maker.vary(select_tasks(loaded, plan, loaded.provenance.seed)):
         if task.item == next(iter(firsts.values()), task).item:
             firsts.setdefault(_offers_tools(task), task)
         counts[task.category] += 1
@@ -107,6 +118,40 @@ def make_preview(
             for task in firsts.values()
         ),
     )
+
+
+class PlannedModels(NamedTuple):
+    """The names of the models of a run; None for one that the command does not name."""
+
+    model: str
+    user: str | None = None
+    judge: str | None = None
+
+
+def add_costs(
+    preview: Preview,
+    loaded: Suite,
+    models: PlannedModels,
+    connection: Connection,
+    sampling: Sampling,
+) -> Preview:
+    """Return the preview with what the run may cost. Raises UsageError for a wrong price.
+
+    A model that is only named, and is at no known address yet, has no line.
+    """
+    try:
+        for name in filter(None, models):
+            find_endpoint(name, None)
+    except UsageError:
+        return preview
+    lines = planned_costs.describe_planned_costs(
+        *models,
+        connection,
+        merge_sampling(loaded.defaults.sampling, sampling),
+        preview.max_requests,
+        needs_sound=loaded.maker.makes_sound,
+    )
+    return replace(preview, costs=tuple(lines))
 
 
 def _offers_tools(task: Task) -> bool:
@@ -149,6 +194,8 @@ def print_preview(out: Console, preview: Preview) -> None:
     if preview.max_user_requests:
         n_requests = pluralize(preview.max_user_requests, "request")
         out.print(f"  at most {n_requests} to the model of the simulated user", highlight=False)
+    for line in preview.costs:
+        out.print(visible_text(f"  {line}"), highlight=False, markup=False, soft_wrap=True)
     console_output.print_missing_parts(out, preview.missing_parts)
     headings = ("The first one", "The same otherwise")
     for heading, task in zip(headings, preview.tasks, strict=False):

@@ -27,13 +27,14 @@ from toolmark.core.records import (
     Task,
     Text,
     Trajectory,
+    Usage,
     Verdict,
 )
 from toolmark.core.task_data import read_task_data
 from toolmark.models.token_prices import ModelPrice
-from toolmark.reports import reply_text, run_names, table_format
+from toolmark.reports import cost_text, reply_text, run_names, table_format, usage_text
 from toolmark.reports.table_format import visible_text
-from toolmark.scoring.episode import Episode
+from toolmark.runs.run_usage import measure_episode_usage
 
 MORE_HINT = "; --all tells them all"
 
@@ -47,7 +48,7 @@ def print_episode(
     failure_names: Mapping[str, str] = {},
     *,
     full_text: bool = False,
-    price: ModelPrice | None = None,
+    prices: Mapping[str, ModelPrice] = {},
 ) -> None:
     """Print one episode step by step, then what it was worth and why, evidence only once.
 
@@ -59,11 +60,7 @@ def print_episode(
     for number_, step in enumerate(trajectory.steps, 1):
         _print_step(console, number_, step, recordings, shorten)
     console.print(f"[bold]ending[/] {trajectory.ending}")
-    if (usd := Episode(task, trajectory, price).cost) is not None:
-        cached = sum(step.reply.from_cache for step in trajectory.steps)
-        note = f" if new ({cached} of {len(trajectory.steps)} replies from the cache)"
-        shown = number_format.format_usd(usd) + (note if cached else "")
-        console.print(f"[bold]cost[/] {shown}", highlight=False)
+    print_episode_usage(console, task, trajectory.steps, prices)
     for complaint in filter(None, (step.reply.complaint for step in trajectory.steps)):
         line = f"  the endpoint said: {shorten(complaint)}"
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -78,6 +75,17 @@ def print_episode(
             )
 
 
+def print_episode_usage(
+    console: Console, task: Task, steps: Sequence[Step], prices: Mapping[str, ModelPrice]
+) -> None:
+    """Print the tokens of an episode, and what they cost by whose prices."""
+    used = measure_episode_usage(task, steps, prices)
+    if used.tokens == used.user == Usage():
+        return
+    for line in filter(None, (usage_text.usage_line(used), cost_text.cost_line(used))):
+        console.print(f"  {line}", style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
 def _print_verdicts(
     console: Console,
     verdicts_by_rule: Mapping[str, Verdict],
@@ -89,6 +97,9 @@ def _print_verdicts(
         console.print(
             f"[bold]{escape(rule)}[/] {verdict.outcome} {number_format.format_short(verdict.value)}"
         )
+        for name, word in verdict.traits.items():
+            line = f"  {name}: {shorten(word)}"
+            console.print(line, markup=False, highlight=False)
     first: list[str] = []
     for at, (rule, verdict) in enumerate(verdicts_by_rule.items()):
         labels = [_label_text(label, failure_names) for label in verdict.labels]

@@ -62,7 +62,7 @@ def _find_fault(entry: EntryPoint) -> str:
 
 def _own_names(group: Group) -> Collection[str]:
     """Return the names of toolmark in a group, which come before those of other packages."""
-    from toolmark.perturb.text.text_perturbations import DISFLUENCIES
+    from toolmark.perturb.text.text_perturbations import PERTURBATIONS
     from toolmark.runs.suite import default_tool_formats
 
     match group:
@@ -73,5 +73,5 @@ def _own_names(group: Group) -> Collection[str]:
         case "tool_formats":
             return default_tool_formats()
         case "perturbations":
-            return DISFLUENCIES
+            return PERTURBATIONS
     return ()

@@ -62,12 +62,12 @@ def _list_perturbations(*, as_json: bool) -> None:
 
     found = [
         {"name": name, "about": about, "package": "toolmark"}
-        for name, about in text_perturbations.DISFLUENCIES.items()
+        for name, about in text_perturbations.PERTURBATIONS.items()
     ]
     found += [
         {"name": each.name, "about": "", "package": each.source}
         for each in entry_points.list_entry_points(text_perturbations.GROUP)
-        if each.name not in text_perturbations.DISFLUENCIES
+        if each.name not in text_perturbations.PERTURBATIONS
     ]
     if as_json:
         options.print_json({"perturbations": found})

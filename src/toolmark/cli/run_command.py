@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from toolmark.cli import command_options as options
 from toolmark.cli import consoles, exit_codes, rate_options
 from toolmark.core import secrets
@@ -42,6 +44,8 @@ def run(
     sample: options.Sample = None,
     tasks: options.TaskFile = None,
     repeats: options.Repeats = 1,
+    vary: options.Vary = None,
+    plan: options.PlanFile = None,
     temperature: options.Temperature = None,
     top_p: options.TopP = None,
     max_tokens: options.MaxTokens = None,
@@ -74,19 +78,28 @@ def run(
     junit: options.JunitFile = None,
     markdown: options.MarkdownFile = None,
     sandbox: options.SandboxMode = options.Sandbox.required,
+    floors: options.FloorsChoice = options.Floors.auto,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
     from toolmark.cli import batches_command, ci_output, console_output, dry_run_preview
+    from toolmark.core.records import Sampling
     from toolmark.environments.mcp import sandbox as mcp_sandbox
+    from toolmark.models import own_prices
     from toolmark.models.wire_names import check_wire_name
+    from toolmark.reports import run_series
     from toolmark.reports.gates import check_score_limits, failed_gates_text
     from toolmark.runs import run_request, run_settings
     from toolmark.runs.run_settings import Connection
     from toolmark.suites import suite_registry
 
     limits = ci_output.parse_score_limits(fail_under, fail_under_low)
+    if max_cost == 0:
+        raise UsageError(
+            "--max-cost 0 lets no request be sent; next: --dry-run asks nothing, and --replay-only "
+            "takes replies from a cache"
+        )
     suite_registry.check_baseline(suite, model)
     loaded = options.load_suite(suite, parameters, seed, tasks, ask_as, with_notes=False)
     # printed when the run begins: a refusal is one line
@@ -98,7 +111,9 @@ def run(
         "ids": options.split_list(ids),
         "sample": sample,
         "repeats": repeats,
+        "vary": options.split_list(vary),
         "tasks": tasks or "",
+        "plan": plan or "",
     }
     if dry_run:
         with consoles.divert_stdout(), mcp_sandbox.use_setting(sandbox.value):
@@ -109,11 +124,18 @@ def run(
                 base_url=base_url,
                 wire=None if wire is None else check_wire_name(wire),
                 stream=stream,
+                price=own_prices.price_texts(price),
+                batch=batch,
             )
             # nothing is asked, so a model that is only named need not exist yet
-            if asked_by != Connection() or "://" in model:
+            if base_url or wire or stream or "://" in model:
                 notes = (*notes, *run_request.connection_notes(loaded, model, asked_by))
             preview = dry_run_preview.make_preview(loaded, chosen, model, asked_by)
+            planned = Sampling(
+                max_tokens=max_tokens, extra=options.parse_extra_body(extra_body) or {}
+            )
+            models = dry_run_preview.PlannedModels(model, user_model, judge_model)
+            preview = dry_run_preview.add_costs(preview, loaded, models, asked_by, planned)
         for note in notes:
             err.print(visible_text(note), markup=False, highlight=False, soft_wrap=True)
         if as_json:
@@ -144,14 +166,18 @@ def run(
     }
     settings = chosen | connection | sampling | storage
     settings |= {"time_limit_s": time_limit, "user_model": user_model, "judge_model": judge_model}
+    settings["floors"] = floors.value
     done, stopped, rejected = _run_with_progress(loaded, model, settings, notes)
     found = done.summary()
     # a run that was stopped says nothing of what it was asked for
     gates = () if stopped else check_score_limits(limits, found["score"])
+    series = run_series.find_series(done)
     if as_json:
-        options.print_json(ci_output.with_gates(found, gates))
+        more = {} if series is None else {"series": msgspec.to_builtins(series)}
+        options.print_json(ci_output.with_gates({**found, **more}, gates))
     else:
         console_output.print_summary(out, found)
+        console_output.print_series(out, series)
         console_output.print_failures(out, done, loaded.scorer.presentation.failure_names)
         ci_output.print_passed_gates(out, gates)
         _print_after_run(done, found)
@@ -213,9 +239,11 @@ def _print_after_run(done: Run, found: dict[str, Any]) -> None:
         {
             part: note
             for part, note in done.info.notes.items()
-            if part not in ("data", "connection")
+            if part not in ("data", "connection", "variations")
         },
     )
+    for line in done.info.notes.get("variations", ()):
+        out.print(visible_text(f"  {line}"), style="dim", highlight=False, soft_wrap=True)
     for name, versions in done.info.server_versions.items():
         if len(versions) > 1:
             note = f"  server {name} changed during the run: {'; then '.join(versions)}"

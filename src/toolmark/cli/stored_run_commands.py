@@ -72,7 +72,7 @@ def report(
     from toolmark import api
     from toolmark.cli import ci_output
 
-    runs = [*map(api.open_run, paths)]
+    runs = [*map(api.open_run, options.leave_out_logbook(paths))]
     if junit is not None and len(runs) > 1:
         raise UsageError("--junit writes about one run: give one run")
     page = api.write_report(*runs, path=output)
@@ -319,9 +319,11 @@ def _print_episodes(run: Run, found: Sequence[FoundEpisode], *, full_text: bool)
                 episode_views,
                 failure_labels,
                 full_text=full_text,
-                price=run.info.prices.get("model"),
+                prices=run.info.prices,
             )
         elif each.attempt is not None:
             why = each.attempt.failure.full_text
             line = f"not run, {each.task.id}, repeat {each.repeat}: {why}"
             out.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)
+            steps = each.attempt.steps
+            episode_output.print_episode_usage(out, each.task, steps, run.info.prices)

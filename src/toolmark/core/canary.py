@@ -55,15 +55,19 @@ class RequestGuard:
         """Raise SandboxError where the request contains a mark."""
         messages, tools, checked = request.messages, request.tools, self._checked_messages
         n = len(checked)
-        new_messages = messages[n:] if messages[:n] == checked else messages
-        if any(map(_message_contains_canary, new_messages)) or (
-            tools is not self._trusted_tools and _tools_contain_canary(tools)
-        ):
-            raise SandboxError(
-                "an answer key leaked: a mark that stands only in stored tasks is in what the "
-                "model is asked; where a tool showed it, its server can read run folders or sets"
-            )
+        for message in messages[n:] if messages[:n] == checked else messages:
+            if _message_contains_canary(message):
+                raise _leak_error()
+        if tools is not self._trusted_tools and _tools_contain_canary(tools):
+            raise _leak_error()
         self._checked_messages, self._trusted_tools = messages, tools
+
+
+def _leak_error() -> SandboxError:
+    return SandboxError(
+        "an answer key leaked: a mark that stands only in stored tasks is in what the "
+        "model is asked; where a tool showed it, its server can read run folders or sets"
+    )
 
 
 def _message_contains_canary(message: Message) -> bool:

@@ -103,10 +103,14 @@ class SandboxError(ToolEnvironmentError):
 
 
 class EndpointError(ToolmarkError):
-    """The endpoint gave no answer; `may_retry`: what it says of asking again, None for nothing."""
+    """The endpoint gave no answer; `may_retry`: what it says of asking again, None for nothing.
+
+    `may_be_charged`: the request was sent and perhaps answered, so the provider may charge for it.
+    """
 
     kind: Kind = "unavailable"
     may_retry: bool | None = None
+    may_be_charged: bool = False
 
 
 class NotRecorded(EndpointError):
@@ -142,6 +146,7 @@ class Timeout(EndpointError):
     """The answer did not come in time."""
 
     kind: Kind = "timeout"
+    may_be_charged = True
 
 
 class Unavailable(EndpointError):
@@ -160,6 +165,7 @@ class TornReply(EndpointError):
     """The answer's body is incomplete or is not JSON."""
 
     kind: Kind = "torn"
+    may_be_charged = True
 
 
 class Rejected(EndpointError):

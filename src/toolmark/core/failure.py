@@ -98,7 +98,7 @@ NEVER_FITS = Failure(
     stage="model",
     kind="rejected.other",
     subject="length",
-    message="the first request of every single-turn task is too long for the model",
+    message="the first request of every task is too long for the model",
 )
 """The failure of a run in which no request fits the model (see `runs.run_scoring`)."""
 NOT_REACHED = Failure(stage="run", kind="not_reached", message="the run ended before it")

@@ -150,10 +150,10 @@ def format_number(estimate: Estimate) -> str:
 
     The interval has the same decimals as the number. Dashes are used as in `format_share`.
     """
-    if estimate.value is None:
-        return DASH
     if estimate.partial:
         return f"{DASH} ({estimate.partial})"
+    if estimate.value is None:
+        return DASH
     text = format_decimal(estimate.value)
     if estimate.low is None or estimate.high is None:
         return text
@@ -166,10 +166,10 @@ def format_share(estimate: Estimate) -> str:
 
     Returns a dash where nothing ran, and "– (1 of 4 categories run)" where the value is partial.
     """
-    if estimate.value is None:
-        return DASH
     if estimate.partial:
         return f"{DASH} ({estimate.partial})"
+    if estimate.value is None:
+        return DASH
     text = format_percent(estimate.value)
     if estimate.low is None or estimate.high is None:
         return text

@@ -146,6 +146,23 @@ class Limits(Record, frozen=True, kw_only=True):
     single_reply: bool = False
 
 
+class Variation(Record, frozen=True, kw_only=True):
+    """How a task differs from the one that it was made from, which is asked too.
+
+    `kind` is the kind of variation, drawn from `seed`. `own_tools` are the suite's tools where the
+    task shows them otherwise. `own_names` maps names shown to those of the suite, `own_parameters`
+    the names of parameters by the name shown of their tool. `distractors` are the names of tools
+    that were added and cannot be executed.
+    """
+
+    kind: str
+    seed: int = 0
+    own_tools: tuple[Tool, ...] = ()
+    own_names: dict[str, str] = {}
+    own_parameters: dict[str, dict[str, str]] = {}
+    distractors: tuple[str, ...] = ()
+
+
 class Task(Record, frozen=True, kw_only=True):
     """One item as asked; `id` names the item with its axes, `item` is the base for pairing.
 
@@ -154,7 +171,8 @@ class Task(Record, frozen=True, kw_only=True):
     `data` are plain values that the suite stores for its environment, scorer and controls. A suite
     describes them by a record, which `core.task_data` reads. `sampling` and `tool_format` are
     settings that this task fixes; for all others the run's settings apply. `needs` are set-up
-    tasks, earlier in the suite's order, whose final states this task starts from.
+    tasks, earlier in the suite's order, whose final states this task starts from. `variation` says
+    how it was made from another task.
     """
 
     id: str
@@ -171,6 +189,7 @@ class Task(Record, frozen=True, kw_only=True):
     seed: int = 0
     needs: tuple[str, ...] = ()
     kind: Literal["scored", "setup"] = "scored"
+    variation: Variation | None = None
 
 
 # --- asking a model ---------------------------------------------------------------------
@@ -342,13 +361,23 @@ class Trajectory(Record, frozen=True, kw_only=True):
     latency_s: float = 0.0
 
 
+class UnusedReply(Record, frozen=True, kw_only=True):
+    """What a reply used that is in no step: what came after it failed. `by` is who replied."""
+
+    by: Literal["model", "user"]
+    usage: Usage = Usage()
+    stop: StopReason = "stop"
+    from_cache: bool = False
+
+
 class Attempt(Record, frozen=True, kw_only=True):
-    """An episode that was not run: the failure, and the steps so far."""
+    """An episode that was not run: the failure, the steps so far, and replies in none of them."""
 
     task: str
     repeat: int
     failure: Failure
     steps: tuple[Step, ...] = ()
+    unused: tuple[UnusedReply, ...] = ()
 
 
 class Judgement(Record, frozen=True, kw_only=True):
@@ -395,13 +424,15 @@ class Label(Record, frozen=True, kw_only=True):
 class Verdict(Record, frozen=True, kw_only=True):
     """The judgement of one grading rule: outcome, a value in [0, 1], named numbers, labels.
 
-    A failed verdict has exactly one primary label. `parts` contains finite numbers only.
+    A failed verdict has exactly one primary label. `parts` contains finite numbers only. `traits`
+    are named words that hold for correct answers too, such as how the episode ended.
     """
 
     outcome: Literal["correct", "incorrect"]
     value: float
     parts: dict[str, float] = {}
     labels: tuple[Label, ...] = ()
+    traits: dict[str, str] = {}
 
 
 class Score(Record, frozen=True, kw_only=True):
@@ -425,7 +456,7 @@ class Estimate(Record, frozen=True, kw_only=True):
     `is_share` is False for a number that is not a share, such as an error or a cost: it is shown
     unchanged. `worst` and `best` bound the value over all outcomes of what was not run. `partial`
     says why the value measures less than its name promises; readers see that text instead of the
-    number.
+    number. `warning` says why the interval may be too narrow, "" where nothing is known against it.
     """
 
     name: str
@@ -437,13 +468,31 @@ class Estimate(Record, frozen=True, kw_only=True):
     best: float | None = None
     partial: str = ""
     is_share: bool = True
+    warning: str = ""
 
 
 Cell: TypeAlias = str | float | int | bool | None
 
 
+class EpisodeFilter(Record, frozen=True, kw_only=True):
+    """Which episodes of a run are meant; "" and empty for any. It has the page's filters.
+
+    `cause` has a cause and, if it is meant too, the suite's own class.
+    """
+
+    rule: str = ""
+    outcome: Literal["", "correct", "incorrect", "not_run"] = ""
+    cause: tuple[str, ...] = ()
+    category: str = ""
+    axes: dict[str, str] = {}
+    traits: dict[str, str] = {}
+
+
 class Table(Record, frozen=True, kw_only=True, tag="table"):
     """A table of a report; cells are text or numbers, None prints as a dash.
+
+    `row_episodes` and `column_episodes` say which episodes are behind a row and behind a column: a
+    cell rests on those that both name. Where one is None, or there are none, the cell has no link.
 
     `n_shaded_columns`: how many of the last columns are shares, printed in per cent and shaded as a
     heat map. `is_collapsed`: the table is collapsed on the page until the reader opens it.
@@ -455,6 +504,8 @@ class Table(Record, frozen=True, kw_only=True, tag="table"):
     note: str = ""
     n_shaded_columns: int = 0
     is_collapsed: bool = False
+    row_episodes: tuple[EpisodeFilter | None, ...] = ()
+    column_episodes: tuple[EpisodeFilter | None, ...] = ()
 
 
 class Series(Record, frozen=True, kw_only=True):

@@ -3,6 +3,10 @@
 Exact inputs give a function's true output. Any other well-formed inputs give a wrong
 three-digit value without an error, the same one every time (arXiv 2509.26553, section 3).
 Ill-formed arguments and unknown functions give an error that names the problem.
+
+Beyond the paper, a function may return its output in pages: the parameter `cursor` takes 0, then
+the token of the last page, until a page has the output. And a function may say which of two
+functions computes a variable: the other one, the alternative, returns a wrong value for any inputs.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -22,7 +26,9 @@ from toolmark.core.records import Call, Result, Task, Text, Tool
 from toolmark.core.task_data import read_task_data
 
 MIN_VALUE, MAX_VALUE = 100, 999
-FunctionKind: TypeAlias = Literal["core", "connected", "disconnected"]
+FIRST_PAGE = 0
+CHOICE_KEY = "next"
+FunctionKind: TypeAlias = Literal["core", "connected", "disconnected", "alternative"]
 _MAX_SHOWN_CHARS = 60
 
 
@@ -44,13 +50,62 @@ class Output(Struct, frozen=True):
     value: int
 
 
-class Node(Struct, frozen=True):
-    """A function."""
+class Choice(Struct, frozen=True):
+    """A result names `chosen`, one of two functions that are said to compute `variable`."""
+
+    variable: str
+    chosen: str
+    alternative: str
+
+
+class Node(Struct, frozen=True, omit_defaults=True):
+    """A function.
+
+    One with `page_tokens` has the parameter `cursor`, and needs a call more for each token.
+    `choices` is what its result says about other functions. `stands_for` is the function whose
+    output an alternative is said to compute.
+    """
 
     function: str
     kind: FunctionKind
     inputs: list[Input]
     output: Output
+    cursor: str = ""
+    page_tokens: list[int] = []
+    choices: list[Choice] = []
+    stands_for: str = ""
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """The names of all parameters, in the schema's order."""
+        names = [x.parameter for x in self.inputs]
+        return [*names, self.cursor] if self.cursor else names
+
+    @property
+    def variable_function(self) -> str:
+        """The function that computes the variable which this one is said to compute."""
+        return self.stands_for or self.function
+
+    @property
+    def n_pages(self) -> int:
+        """The number of calls that it takes."""
+        return 1 + len(self.page_tokens)
+
+    def find_page(self, inputs: Mapping[str, int]) -> int | None:
+        """Return which page these inputs ask for, from 0; None for a token that is none."""
+        if not self.cursor:
+            return 0
+        tokens = [FIRST_PAGE, *self.page_tokens]
+        token = inputs[self.cursor]
+        return tokens.index(token) if token in tokens else None
+
+
+class NeededCall(Struct, frozen=True):
+    """A call of the ideal schedule; `is_last` where it returns the function's output."""
+
+    node: Node
+    inputs: dict[str, int]
+    is_last: bool
 
 
 class Graph(Struct, frozen=True):
@@ -87,11 +142,50 @@ class GraphIndex:
         self.graph = graph
         self.nodes = {node.function: node for node in graph.nodes}
         self.values = dict(graph.known_values)
-        self.values.update((node.function, node.output.value) for node in graph.nodes)
+        self.values.update(
+            (node.function, node.output.value) for node in graph.nodes if not node.stands_for
+        )
 
     def has_true_inputs(self, node: Node, inputs: Mapping[str, int]) -> bool:
-        """Tell whether these well-formed inputs are the true ones."""
-        return all(inputs[x.parameter] == self.values.get(x.source) for x in node.inputs)
+        """Tell whether these well-formed inputs are the true ones, of a function to be used."""
+        return (
+            node.kind != "alternative"
+            and node.find_page(inputs) is not None
+            and all(inputs[x.parameter] == self.values.get(x.source) for x in node.inputs)
+        )
+
+    def computes_output(self, node: Node, inputs: Mapping[str, int]) -> bool:
+        """Tell whether a call with these well-formed inputs returns the function's true output."""
+        return self.has_true_inputs(node, inputs) and node.find_page(inputs) == len(
+            node.page_tokens
+        )
+
+    def true_inputs(self, node: Node, page: int = 0) -> dict[str, int]:
+        """Return the true inputs of a function, for one of its pages."""
+        inputs = {x.parameter: self.values[x.source] for x in node.inputs}
+        if node.cursor:
+            inputs[node.cursor] = [FIRST_PAGE, *node.page_tokens][page]
+        return inputs
+
+    def schedule(self) -> list[list[NeededCall]]:
+        """Return the fewest calls that compute the target, each in the earliest possible round.
+
+        It is empty when the target cannot be computed.
+        """
+        finished: dict[str, int] = {}
+        rounds: list[list[NeededCall]] = []
+        for node in (node for level in self.levels() for node in level):
+            start = max((finished.get(x.source, 0) for x in node.inputs), default=0)
+            finished[node.function] = start + node.n_pages
+            rounds.extend([] for _ in range(finished[node.function] - len(rounds)))
+            for page in range(node.n_pages):
+                inputs = self.true_inputs(node, page)
+                rounds[start + page].append(NeededCall(node, inputs, page == node.n_pages - 1))
+        return rounds
+
+    def minimal_calls(self) -> int:
+        """Return the number of calls that every solution needs; 0 when there is none."""
+        return sum(map(len, self.schedule()))
 
     def levels(self) -> list[list[Node]]:
         """Return the functions that the target needs, by the earliest round in which each can run.
@@ -154,7 +248,7 @@ def parse_arguments(node: Node, arguments: str) -> dict[str, int] | ArgumentFaul
         )
     if not isinstance(found, dict):
         return ArgumentFault("unreadable", "the arguments must be one JSON object")
-    names = [x.parameter for x in node.inputs]
+    names = node.parameter_names
     missing = [name for name in names if name not in found]
     if missing:
         return ArgumentFault("missing", f"missing: {_join_names(missing)}")
@@ -200,7 +294,8 @@ class FunctionGraphEnvironment(Environment):
         self.known_values: dict[str, int] | None = None
         if task.axes.get("protocol") == "restate":
             self.known_values = dict(self.index.graph.known_values)
-        taken = set(self.index.values.values())
+        nodes = self.index.graph.nodes
+        taken = {*self.index.values.values(), *(x for node in nodes for x in node.page_tokens)}
         self.unused_values = [
             value for value in range(MIN_VALUE, MAX_VALUE + 1) if value not in taken
         ]
@@ -218,13 +313,31 @@ class FunctionGraphEnvironment(Environment):
         if isinstance(inputs, ArgumentFault):
             return _error_result(f"{node.function}: {inputs.text}")
         exact = self.index.has_true_inputs(node, inputs)
-        value = node.output.value if exact else self._wrong_value(node, inputs)
-        text = json.dumps({node.output.name: value})
+        found = self._next_page(node, inputs, exact=exact)
+        if not found:
+            value = node.output.value if exact else self._wrong_value(node, inputs)
+            found = {node.output.name: value, **_choice_values(node)}
+        text = json.dumps(found)
         if self.known_values is None:
             return Result(parts=(Text(text),))
-        self.known_values[node.output.name] = value
+        if isinstance(returned := found.get(node.output.name), int):
+            self.known_values[node.output.name] = returned
         listed = ", ".join(f"{name} = {known}" for name, known in self.known_values.items())
         return Result(parts=(Text(f"{text}\nKnown so far: {listed}"),))
+
+    def _next_page(self, node: Node, inputs: Mapping[str, int], *, exact: bool) -> dict[str, Any]:
+        """Return the token of the next page, nothing where this call returns the output.
+
+        Wrong inputs look alike: the first page is followed by another, a later one by chance.
+        """
+        if not node.cursor:
+            return {}
+        if exact:
+            page = node.find_page(inputs)
+            is_last = page is None or page == len(node.page_tokens)
+            return {} if is_last else {node.cursor: node.page_tokens[page or 0]}
+        wrong = self._wrong_value(node, inputs)
+        return {node.cursor: wrong} if inputs[node.cursor] == FIRST_PAGE or wrong % 2 else {}
 
     def _wrong_value(self, node: Node, inputs: Mapping[str, int]) -> int:
         """Return a wrong value that depends only on the seed, the item and the call.
@@ -240,6 +353,12 @@ class FunctionGraphEnvironment(Environment):
             return seeds.draw_one(rng, self.unused_values)
         value = seeds.draw_between(rng, MIN_VALUE, MAX_VALUE - 1)
         return value + (value >= node.output.value)
+
+
+def _choice_values(node: Node) -> dict[str, dict[str, str]]:
+    """Return what a result says about which functions to use next."""
+    chosen = {choice.variable: choice.chosen for choice in node.choices}
+    return {CHOICE_KEY: chosen} if chosen else {}
 
 
 def _error_result(text: str) -> Result:

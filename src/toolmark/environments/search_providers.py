@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlencode
 
@@ -253,6 +254,22 @@ PROVIDERS = {
 Answered = TypeVar("Answered", SearchOutcome, FetchOutcome)
 # payment required; Tavily's limits of the plan and of pay-as-you-go
 _QUOTA_STATUSES = (402, 432, 433)
+_forbids_web: ContextVar[bool] = ContextVar("forbids_web", default=False)
+
+
+@contextmanager
+def forbid_web() -> Iterator[None]:
+    """Refuse searches and public pages in this context, for agents that are no model: both cost."""
+    token = _forbids_web.set(True)
+    try:
+        yield
+    finally:
+        _forbids_web.reset(token)
+
+
+def _require_web() -> None:
+    if _forbids_web.get():
+        raise ToolEnvironmentError("the web is not asked for an agent without a model")
 
 
 class WebEngine:
@@ -283,6 +300,7 @@ class WebEngine:
 
     async def find(self, keywords: str, region: str, /) -> SearchOutcome:
         """Search with the provider; a query longer than MAX_QUERY_CHARS is refused unsent."""
+        _require_web()
         n_chars = len(keywords) + len(region)
         if n_chars > MAX_QUERY_CHARS:
             return SearchOutcome(
@@ -292,6 +310,7 @@ class WebEngine:
 
     async def fetch(self, url: str, /) -> FetchOutcome:
         """Fetch a public page."""
+        _require_web()
         try:
             return self._without_key(
                 FetchOutcome(content=json_codec.escape_surrogates(await self.fetch_page(url)))

@@ -57,6 +57,8 @@ class NativeFormat:
 
 def with_unique_ids(calls: tuple[Call, ...]) -> tuple[Call, ...]:
     """Return the calls with fresh ids in the place of missing and repeated ones."""
+    if not calls:
+        return calls
     ids = {call.id for call in calls}
     if len(ids) == len(calls) and "" not in ids:
         return calls

@@ -46,7 +46,8 @@ def list_metrics(question: RubricQuestion, columns: Columns) -> list[Metric]:
         title = "judge's verdict differs by order"
         if question.scale == "points":
             title = "judge's score differs by order, mean"
-        found.append(Metric(DISAGREEMENT_PART, Mean(part=DISAGREEMENT_PART), title))
+        part = Mean(part=DISAGREEMENT_PART)
+        found.append(Metric(DISAGREEMENT_PART, part, title, lower_is_better=True))
     return found
 
 

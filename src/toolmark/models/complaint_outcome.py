@@ -188,14 +188,54 @@ def refused_settings(complaint: Complaint) -> frozenset[str]:
     return complaint_rules.refused_settings(with_codes, complaint.data.get("param"))
 
 
+def names_parameter(complaint: Complaint) -> bool:
+    """Return whether the server names what it refuses in a field of its own, not in a sentence."""
+    param = complaint.data.get("param")
+    return isinstance(param, str) and bool(param)
+
+
+def blames_history(complaint: Complaint) -> bool:
+    """Return whether the conversation is not readable (`complaint_rules.blames_history`)."""
+    return complaint_rules.blames_history(complaint.searchable_text)
+
+
 def room_for_reply(complaint: Complaint) -> int | None:
     """Return how many tokens of a reply there is room for (`complaint_rules.room_for_reply`)."""
     return complaint_rules.room_for_reply(complaint.searchable_text)
 
 
-def blames_reply_limit(complaint: Complaint, max_tokens: int) -> bool:
-    """Return whether the limit of the reply is refused (`complaint_rules.blames_reply_limit`)."""
-    return complaint_rules.blames_reply_limit(complaint.searchable_text, max_tokens)
+def names_model_limit(complaint: Complaint) -> bool:
+    """Return whether that room is the model's own limit (`complaint_rules.names_model_limit`)."""
+    return complaint_rules.names_model_limit(complaint.searchable_text)
+
+
+def refused_reply_limit(
+    complaint: Complaint, status: int, own_limit: int, limit: int | None
+) -> Rejected | None:
+    """Return the error where the limit of the reply is refused, and the conversation has room.
+
+    `own_limit` is that which toolmark set where the user set none, 0 for none, and `limit` the
+    user's. Where the complaint names no room, nothing shows that the user's is at fault.
+    """
+    room = room_for_reply(complaint)
+    if own_limit:
+        step = (
+            f"max_tokens {own_limit} is toolmark's own, as the wire needs a limit; next: "
+            "--max-tokens with a smaller one"
+        )
+    elif limit and room is not None:
+        step = f"next: --max-tokens {room} or fewer"
+    else:
+        return None
+    asked = own_limit or limit or 0
+    if not complaint_rules.blames_reply_limit(complaint.searchable_text, asked):
+        return None
+    return Rejected(
+        f"{status}: {complaint.short_message}; {step}",
+        status,
+        kind="rejected.other",
+        subject="setting",
+    )
 
 
 def _field_faults(found: list[Any]) -> str | list[Any]:

@@ -75,6 +75,7 @@ class ComplaintTable(DataRecord, frozen=True, kw_only=True):
     alternatives: Phrases
     settings: dict[str, tuple[str, ...]]
     renamed: Phrases
+    unreadable_history: Phrases
     reply_limit: Phrases
     reply_rooms: tuple[ReplyRoom, ...]
 
@@ -153,16 +154,33 @@ def _exceeds_number(complaint: ComplaintText, first: str, second: str) -> bool:
     return one is not None and other is not None and one >= other
 
 
+def blames_history(complaint: ComplaintText) -> bool:
+    """Return whether the server could not read the calls of the conversation."""
+    return complaint.has_phrase(load_table().unreadable_history.phrases)
+
+
 def room_for_reply(complaint: ComplaintText) -> int | None:
     """Return how many tokens of a reply the endpoint has room for, None where it does not say.
 
     0 or less where the conversation alone has no room.
     """
+    found = _find_room(complaint)
+    return None if found is None else found[1]
+
+
+def names_model_limit(complaint: ComplaintText) -> bool:
+    """Return whether the room for a reply is the most that the model has, for any conversation."""
+    found = _find_room(complaint)
+    return found is not None and not found[0].input
+
+
+def _find_room(complaint: ComplaintText) -> tuple[ReplyRoom, int] | None:
+    """Return where a complaint says how long a reply may be, and how long."""
     for room in load_table().reply_rooms:
         limit = complaint.number_after(room.limit)
         n_input = complaint.number_after(room.input) if room.input else 0
         if limit is not None and n_input is not None and complaint.has_phrase(room.phrases):
-            return limit - n_input
+            return room, limit - n_input
     return None
 
 

@@ -8,20 +8,20 @@ in flight, as far as the prices are right and the endpoint keeps to the limit of
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from toolmark.core.errors import CostLimitReached, Unavailable, UsageError
+from toolmark.core.errors import CostLimitReached, EndpointError, UsageError
 from toolmark.core.model import DelegatingModel, Model
 from toolmark.core.number_format import format_usd
-from toolmark.core.records import Image, Reply, Request, Sampling
+from toolmark.core.records import Audio, Image, Reply, Request, Sampling
 from toolmark.models import claude_models, price_list
-from toolmark.models.endpoint_model import EndpointModel, Post
+from toolmark.models.endpoint_model import EndpointModel, Post, RequestNotSent, may_charge
 from toolmark.models.http_client import HttpResponse
 from toolmark.models.token_prices import ModelPrice, highest_cost, usage_cost
 from toolmark.models.wires.wire import EncodedRequest
@@ -32,6 +32,13 @@ TEMPLATE_TOKENS = 2_048
 """Tokens that an endpoint may add to a request: its own words on tools, marks of messages."""
 PICTURE_TOKENS = 50_000
 """The most tokens of one picture; small models count pictures at up to 48 thousand."""
+SOUND_BYTES_PER_TOKEN = {"audio/wav": 80}
+"""The fewest bytes of a recording for each of its tokens; 8 for other, compressed, types.
+
+No endpoint counts more than 100 tokens for a second, which has at least 8 kB as WAV and 800 bytes
+compressed.
+"""
+_COMPRESSED_BYTES_PER_TOKEN = 8
 DOCUMENT_TOKENS = 1_000_000
 """The most tokens of one PDF: no endpoint takes more."""
 _LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
@@ -117,7 +124,9 @@ class CostLimit:
 class _Reservation:
     """What one request holds of the limit."""
 
-    def __init__(self, price: ModelPrice, request: Request, n_output: int) -> None:
+    def __init__(
+        self, price: ModelPrice, request: Request, n_output: int, *, sends_wav: bool
+    ) -> None:
         self.reserved_usd = 0.0
         self.is_reserved = False
         self._price = price
@@ -128,12 +137,21 @@ class _Reservation:
             if isinstance(part, Image):
                 is_document = part.mime == _PDF_TYPE
                 self._n_other_tokens += DOCUMENT_TOKENS if is_document else PICTURE_TOKENS
-                self._n_media_bytes += 4 * ((part.size_bytes + 2) // 3)  # as base64
+                self._n_media_bytes += _base64_size(part.size_bytes)
+            elif isinstance(part, Audio):
+                per_token = SOUND_BYTES_PER_TOKEN.get(part.mime, _COMPRESSED_BYTES_PER_TOKEN)
+                self._n_other_tokens += math.ceil(part.size_bytes / per_token)
+                # in another encoding it has another size, and its bytes count as text too
+                self._n_media_bytes += _base64_size(part.size_bytes) if sends_wav else 0
 
     def highest_cost(self, n_bytes: int) -> float:
-        """Return the most that a body can cost: each token is at least one byte of it."""
+        """Return the most that a body can cost: each token of text is at least one byte of it."""
         n_text = max(0, n_bytes - self._n_media_bytes)
         return highest_cost(self._price, n_text + self._n_other_tokens, self._n_output)
+
+
+def _base64_size(n_bytes: int) -> int:
+    return 4 * ((n_bytes + 2) // 3)
 
 
 _current: ContextVar[_Reservation | None] = ContextVar("current_reservation", default=None)
@@ -153,11 +171,15 @@ class LimitedModel(DelegatingModel):
         self.limit = limit
         self.price = price
         self._max_tokens = max_tokens
+        self._sends_wav = self._is_answered_later = False
+        if isinstance(model, EndpointModel):
+            self._sends_wav = model.profile.audio_form == "wav"
+            self._is_answered_later = model.is_answered_later
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask when the worst case fits. Raises CostLimitReached."""
         request, n_output = self._limit_reply(request)
-        reservation = _Reservation(self.price, request, n_output)
+        reservation = _Reservation(self.price, request, n_output, sends_wav=self._sends_wav)
         token = _current.set(reservation)
         reply = None
         try:
@@ -169,8 +191,12 @@ class LimitedModel(DelegatingModel):
                 self._settle_request(reservation, reply)
 
     def _settle_request(self, reservation: _Reservation, reply: Reply | None) -> None:
-        """Count what is known of the cost, else the worst case of what was answered by 200."""
+        """Count what is known of the cost, else the worst case of what may have been charged."""
         cost = None if reply is None else usage_cost(self.price, reply.usage)
+        if reply is None and self._is_answered_later:
+            cost = 0.0  # its reply is read, and counted, when the run goes on
+        elif reply is not None and reply.from_cache:
+            cost = 0.0  # it shares the answer to an equal request of a batch
         is_known = cost is not None
         self.limit.settle_cost(
             reservation.reserved_usd,
@@ -203,15 +229,19 @@ class LimitedModel(DelegatingModel):
                 if reservation.is_reserved:  # what it reserved was released: wait like the others
                     reservation.is_reserved = False
                     self.limit.settle_cost(0.0, 0.0)
-                await self.limit.reserve_cost(highest)
+                try:
+                    await self.limit.reserve_cost(highest)
+                except asyncio.CancelledError:
+                    raise RequestNotSent from None
                 reservation.is_reserved = True
             reservation.reserved_usd += highest
             try:
                 answer = await post(sent)
-            except Unavailable:  # nothing was answered
-                self._release_cost(reservation, highest)
+            except EndpointError as error:
+                if not error.may_be_charged:
+                    self._release_cost(reservation, highest)
                 raise
-            if answer.status != 200:  # errors are not charged
+            if not may_charge(answer.status):
                 self._release_cost(reservation, highest)
             return answer
 
@@ -237,32 +267,11 @@ def _named_numbers(fields: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
             yield from _named_numbers(value)
 
 
-_limit: ContextVar[CostLimit | None] = ContextVar("cost_limit", default=None)
-
-
-@contextmanager
-def open_limit_scope() -> Iterator[None]:
-    """Begin without a limit; one that is set inside ends with the scope."""
-    token = _limit.set(None)
-    try:
-        yield
-    finally:
-        _limit.reset(token)
-
-
-def set_limit(limit: CostLimit | None) -> None:
-    """Apply a limit to the endpoints that are made from now on, in this scope."""
-    _limit.set(limit)
-
-
-def apply_limit(model: Model) -> Model:
-    """Return a model that keeps to the limit of this context; unchanged where there is none.
+def apply_limit(model: Model, limit: CostLimit) -> Model:
+    """Return a model that keeps to a limit.
 
     Raises UsageError for a model whose requests cannot be limited.
     """
-    limit = _limit.get()
-    if limit is None:
-        return model
     if not isinstance(model, EndpointModel):
         raise UsageError(
             "--max-cost limits what endpoints are asked, and this model sends its own requests; "

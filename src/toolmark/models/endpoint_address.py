@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from toolmark.core import entry_points, secrets
 from toolmark.core.errors import UsageError, suggest_names
+from toolmark.models import model_family
 from toolmark.models.provider_table import Provider, provider_table, providers
 from toolmark.models.wire_names import WIRE_NAMES, WireName
 
@@ -21,6 +22,9 @@ _ENDING_BY_WIRE: Mapping[WireName, str] = MappingProxyType(
 _GEMINI_METHOD = re.compile(r"/(?:models|tunedModels)/[^/]+:(?:g|streamG)enerateContent$")
 _CREDENTIALS_AND_QUERY = re.compile(r"(?<=//).*@|\?[^#]*")
 _ALLOWED_QUERY = re.compile(r"[\w.~=&%:+,-]+", re.ASCII)
+_HOST_AND_PORT = re.compile(r"[\w.-]+:[0-9]{1,5}(?:[/#]|$)", re.ASCII)
+_PROVIDER_BY_FAMILY: Mapping[str, str] = MappingProxyType({"google": "gemini"})
+"""Which provider is named otherwise than the family of its models."""
 _SECRET_PARAMETER = re.compile("key|token|secret|sig|auth|pass|cred|code|session", re.IGNORECASE)
 _MAX_QUERY_WORD_CHARS = 24  # of a word in a query: what is longer may be a key
 
@@ -82,8 +86,7 @@ def resolve_address(
     if scheme in (missing := provider_table().missing) and name:
         raise UsageError(f"{scheme}/ is not supported: {missing[scheme]}")
     if not spec.startswith(("http://", "https://")):
-        prefix = f"{scheme}/" if "/" in spec else spec
-        known = suggest_names(prefix, _name_prefixes(), listing="toolmark run --help")
+        known = _suggest_spec(spec)
         shown = secrets.mask_model_spec(spec)
         raise UsageError(f"no model {shown!r}{known}; your own endpoint: http://HOST:PORT/v1#NAME")
     if base_url:
@@ -101,6 +104,18 @@ def resolve_address(
         check_base_url(url, wire), name, OWN_KEY_VARIABLE, False, wire,
         is_wire_of_address=named is not None,
     )  # fmt: skip
+
+
+def _suggest_spec(spec: str) -> str:
+    """Return the end of a sentence about a model that nothing names: what may be meant."""
+    if _HOST_AND_PORT.match(spec):
+        return f"; did you mean: http://{spec}"
+    family = model_family.model_family(spec)
+    provider = _PROVIDER_BY_FAMILY.get(family, family)
+    if "/" not in spec and provider in providers():
+        return f"; did you mean: {provider}/{spec}"
+    prefix = f"{spec.partition('/')[0]}/" if "/" in spec else spec
+    return suggest_names(prefix, _name_prefixes(), listing="toolmark run --help")
 
 
 def _name_prefixes() -> tuple[str, ...]:

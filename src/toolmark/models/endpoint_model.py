@@ -6,11 +6,12 @@ what an endpoint refuses, complaints, and the rule that no reply may hold the ke
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 from urllib.parse import unquote
 
 import msgspec
@@ -20,16 +21,28 @@ from toolmark.core.errors import EndpointError, Rejected, TornReply, suggest_nam
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Reply, Request, Usage
-from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile, provider_table
+from toolmark.models import (
+    answer_facts,
+    complaint_outcome,
+    endpoint_address,
+    endpoint_profile,
+    provider_table,
+    secret_mask,
+)
 from toolmark.models.connection_defaults import TIMEOUT_S
 from toolmark.models.http_client import HttpClient, HttpResponse
-from toolmark.models.request_adaptation import UNREADABLE_STATUSES, RequestAdapter
+from toolmark.models.request_adaptation import (
+    UNREADABLE_STATUSES,
+    RequestAdapter,
+    begins_conversation,
+    is_unreadable,
+)
 from toolmark.models.secret_mask import SecretMask
 from toolmark.models.wait_headers import ServerLimits
 from toolmark.models.wire_names import WireName
 from toolmark.models.wires.chat_completions import CHAT_WIRE
 from toolmark.models.wires.reply_parts import ErrorInBody
-from toolmark.models.wires.request_parts import given_settings, is_json
+from toolmark.models.wires.request_parts import given_settings
 from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, Wire
 
 Post: TypeAlias = Callable[[EncodedRequest], Coroutine[Any, Any, HttpResponse]]
@@ -37,10 +50,23 @@ Post: TypeAlias = Callable[[EncodedRequest], Coroutine[Any, Any, HttpResponse]]
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _MAX_QUOTED_CHARS = 120
 _MAX_INSPECTED_BYTES = 4096  # of an incomplete body that are checked
+_PAGE_STARTS = ("<!doctype html", "<html")
+_PAGE_STEP = "; a web page answers here: is the address right? It usually ends in /v1"
 _MAX_PAUSES = 8  # of one reply that is asked to go on
-KEY_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
-"""Headers that contain keys."""
+_GATEWAY_TIMEOUTS = (504, 524)
 _MIN_KEY_CHARS = 12  # shorter text, such as EMPTY, is no key, and any reply may contain it
+
+
+def may_charge(status: int) -> bool:
+    """Return whether a provider may charge for a request with an answer of this status.
+
+    With 504 and 524 a gateway gives up waiting for a provider that goes on. Other errors are free.
+    """
+    return 200 <= status < 300 or status in _GATEWAY_TIMEOUTS
+
+
+class RequestNotSent(asyncio.CancelledError):
+    """A request was cancelled before it was sent."""
 
 
 class EndpointModel(Model):
@@ -49,10 +75,14 @@ class EndpointModel(Model):
     `key` is sent in the wire's header only. `key_name` is the variable it came from, for
     messages. `public_url` is the address as it may be shown and stored. `headers` are added to each
     request. Images and audio are read from `media`. `before_repeat` is awaited before a request is
-    sent in another form, and `watch_limits` gets what answers say of limits, where they are set.
+    sent in another form, `watch_limits` gets what answers say of limits, and `count_unanswered` is
+    called for a request without a usable answer that may have been charged, where they are set.
     """
 
+    is_answered_later: ClassVar[bool] = False
+    """Whether the answer to a request can be read after this process has ended."""
     before_repeat: Callable[[], Awaitable[None]] | None = None
+    count_unanswered: Callable[[], None] | None = None
     watch_limits: Callable[[ServerLimits, Usage], None] | None = None
 
     def __init__(
@@ -76,7 +106,9 @@ class EndpointModel(Model):
         self.is_stream = is_stream
         self.name = name or model
         self.key_name = key_name
-        self.sends_key = bool(key) or any(each.lower() in KEY_HEADERS for each in headers)
+        self.sends_key = bool(key) or any(
+            each.lower() in secret_mask.KEY_HEADERS for each in headers
+        )
         self.profile = wire.settle_profile(
             wire_profile or provider_table.profile_for_url(url, model, wire.name), headers
         )
@@ -99,7 +131,7 @@ class EndpointModel(Model):
             key, (*headers.values(), *url_keys, *((model,) if name_looks_like_key else ()))
         )
         self._public_model_name = secrets.mask_model_spec(model) if name_looks_like_key else ""
-        secrets_found = (key, *_keys_in_headers(headers), *url_keys)
+        secrets_found = (key, *secret_mask.keys_in_headers(headers), *url_keys)
         self._reply_mask = SecretMask(
             "", (each for each in secrets_found if len(each) >= _MIN_KEY_CHARS)
         )
@@ -129,8 +161,16 @@ class EndpointModel(Model):
 
     @property
     def refused_settings(self) -> frozenset[str]:
-        """The settings of Sampling that the endpoint refused and that are left out since then."""
+        """The settings of Sampling that the endpoint refuses, and that all requests leave out.
+
+        What a single request went without is in the adaptations of its reply.
+        """
         return self._adapter.refused - {"max_tokens"}  # is sent by its newer name
+
+    @property
+    def settings_refused_once(self) -> frozenset[str]:
+        """The settings without which at least one refused request passed."""
+        return self._adapter.helpful_forms - {"max_tokens"}
 
     @property
     def unsent_settings(self) -> frozenset[str]:
@@ -146,16 +186,18 @@ class EndpointModel(Model):
         if self.profile.unsent_settings:
             unsent = given_settings(request.sampling).keys() & set(self.profile.unsent_settings)
             self._unsent_settings |= unsent
-        adapter = self._adapter
+        adapter, answer = self._adapter, None
         try:  # all of it in one coroutine, as each further one costs time in every request
             if self.profile.max_tools is not None:
                 self._check_tool_count(request, self.profile.max_tools)
-            sent = adapter.encoder.encode_request(request, repair_arguments=adapter.repairs_history)
+            sent, n_proofs = adapter.encode_request(request), adapter.n_proofs
             answer = await self._post(sent)
-            if answer.status in UNREADABLE_STATUSES:
+            if answer.status != 200 and is_unreadable(answer, self._parse_complaint):
                 sent, answer = await adapter.retry(
-                    request, sent, answer, self._post_again, self._parse_complaint
+                    request, sent, answer, self._post_again, self._parse_complaint, n_proofs
                 )
+            elif n_proofs and answer.status == 200:
+                adapter.note_answer(request, sent)
             if answer.status == 200:
                 try:
                     if self.wire.may_pause:
@@ -167,10 +209,16 @@ class EndpointModel(Model):
                 except TornReply as error:
                     raise self._quote_torn(error, answer) from None
             else:
-                self._check_own_limit(sent, answer)
+                self._check_reply_limit(request, sent, answer)
             return await self._handle_failure(request, answer, answer.status, answer.body)
         except EndpointError as error:
             self._mask_error(error)
+            if error.may_be_charged or (answer and may_charge(answer.status)):
+                self._note_unanswered()
+            raise
+        except asyncio.CancelledError as cancelled:
+            if not self.is_answered_later and not isinstance(cancelled, RequestNotSent):
+                self._note_unanswered()
             raise
 
     def with_profile(self, new_profile: endpoint_profile.EndpointProfile) -> EndpointModel:
@@ -214,10 +262,10 @@ class EndpointModel(Model):
         """Return the reply in an answer; raises what `Wire.decode_reply` does, and Rejected."""
         reply = self.wire.decode_reply(answer.body, sent.names, answer.latency_s, self.origin)
         if sent.adaptations or answer.request_id or answer.first_token_s is not None:
-            reply = _add_answer_facts(reply, sent, answer)
+            reply = answer_facts.add_answer_facts(reply, sent, answer)
         if answer.limits is not None and self.watch_limits is not None:
             self.watch_limits(answer.limits, reply.usage)
-        if reply.calls and reply.stop == "stop" and _is_cut(request, sent, reply):
+        if reply.calls and reply.stop == "stop" and answer_facts.is_cut(request, sent, reply):
             reply = msgspec.structs.replace(reply, stop="length")
         return self._check_reply_secrets(reply, answer.body)
 
@@ -227,7 +275,8 @@ class EndpointModel(Model):
         shown = self.mask.cut_text(
             text, _MAX_QUOTED_CHARS, is_complete=len(answer.body) <= _MAX_INSPECTED_BYTES
         )
-        torn = TornReply(f"{error}: {shown!r}")
+        is_page = text.lstrip().casefold().startswith(_PAGE_STARTS)
+        torn = TornReply(f"{error}: {shown!r}{_PAGE_STEP if is_page else ''}")
         torn.request_id = answer.request_id
         return torn
 
@@ -260,6 +309,10 @@ class EndpointModel(Model):
             )
         return answer
 
+    def _note_unanswered(self) -> None:
+        if self.count_unanswered is not None:
+            self.count_unanswered()
+
     def _check_tool_count(self, request: Request, limit: int) -> None:
         if len(request.tools) > limit:
             raise Rejected(
@@ -268,25 +321,28 @@ class EndpointModel(Model):
                 subject="tools",
             )
 
-    def _check_own_limit(self, sent: EncodedRequest, answer: HttpResponse) -> None:
-        """Raise Rejected where a limit of the reply that the user did not set is the fault."""
-        if not sent.own_max_tokens or answer.status not in UNREADABLE_STATUSES:
+    def _check_reply_limit(
+        self, request: Request, sent: EncodedRequest, answer: HttpResponse
+    ) -> None:
+        """Raise Rejected where the limit of the reply is at fault, and no long conversation.
+
+        A limit of the user is at fault where the model has said nothing yet: later it is the
+        conversation that has grown.
+        """
+        own, limit = sent.own_max_tokens, request.sampling.max_tokens
+        if answer.status not in UNREADABLE_STATUSES or not (own or limit):
             return
-        complaint = self._parse_complaint(answer.body)
-        if complaint_outcome.blames_reply_limit(complaint, sent.own_max_tokens):
-            raise Rejected(
-                f"{answer.status}: {complaint.short_message}; max_tokens {sent.own_max_tokens} is "
-                "toolmark's own, as the wire needs a limit; next: --max-tokens with a smaller one",
-                answer.status,
-                kind="rejected.other",
-                subject="setting",
-            )
+        if own or begins_conversation(request):
+            complaint = self._parse_complaint(answer.body)
+            refused = complaint_outcome.refused_reply_limit(complaint, answer.status, own, limit)
+            if refused is not None:
+                raise refused
 
     def _check_reply_secrets(self, reply: Reply, body: bytes) -> Reply:
         """Return a reply without a key; for a reply that was cut, the complete body is checked."""
         secret = self._reply_mask
         if secret and (
-            secret.contains_secret("\n".join(_reply_texts(reply)))
+            secret.contains_secret("\n".join(secret_mask.reply_texts(reply)))
             or (reply.defects and secret.body_contains_secret(body))
         ):
             raise Rejected(
@@ -350,46 +406,6 @@ class EndpointModel(Model):
         if not names or self.model in names:
             return ""
         return f"; is the model name {self.model!r} right?{suggest_names(self.model, names)}"
-
-
-def _add_answer_facts(reply: Reply, sent: EncodedRequest, answer: HttpResponse) -> Reply:
-    """Return the reply with what the request and the transport know of it."""
-    return msgspec.structs.replace(
-        reply,
-        adaptations=sent.adaptations + reply.adaptations,
-        request_id=answer.request_id or reply.request_id,
-        first_token_s=answer.first_token_s,
-        first_call_s=answer.first_call_s,
-    )
-
-
-def _is_cut(request: Request, sent: EncodedRequest, reply: Reply) -> bool:
-    """Return whether arguments end where the limit of tokens is reached, whatever the stop says."""
-    limit = request.sampling.max_tokens or sent.own_max_tokens
-    if not limit or reply.usage.output < limit:
-        return False
-    return any(not is_json(call.arguments) for call in reply.calls)
-
-
-def _keys_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Yield the keys in headers: values of known key headers, and values that look like keys."""
-    for name, value in headers.items():
-        if (
-            name.lower() in KEY_HEADERS
-            or secrets.is_secret_name(name)
-            or secrets.looks_like_key(value)
-        ):
-            yield from secrets.secrets_in_header(name, value)
-
-
-def _reply_texts(reply: Reply) -> Iterator[str]:
-    """Yield the texts of a reply."""
-    yield from (reply.text, reply.reasoning, reply.model, reply.finish)
-    yield from (reply.request_id, reply.fingerprint, reply.upstream)
-    if reply.provider_state is not None:
-        yield reply.provider_state.data
-    for call in reply.calls:
-        yield from (call.name, call.arguments, call.id)
 
 
 def _origin_digest(wire: WireName, url: str, model: str) -> str:

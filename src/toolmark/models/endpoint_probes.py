@@ -12,9 +12,9 @@ from random import Random, SystemRandom
 from msgspec.structs import replace
 
 from toolmark.core import secrets, user_modules
-from toolmark.core.errors import UsageError
+from toolmark.core.errors import EndpointError, UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Check, Reply
+from toolmark.core.records import Check, Reply, Request
 from toolmark.models import installed_wires, model_resolver
 from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.probes import (
@@ -112,7 +112,7 @@ async def _probe_replies(
     check, reply = await tool_call_probes.probe_tool_calls(model, request, explain_text)
     checks = [check]
     if reply is None:
-        return checks
+        return checks + await _probe_without_tools(model, media, rng, other)
     step: ResultStep | None = None
     if reply.calls:
         step = await result_probes.probe_results(
@@ -125,11 +125,32 @@ async def _probe_replies(
         model, rng, other, explain_text, reply, takes_results=takes_results
     )
     checks.append(await tool_call_probes.probe_dotted_names(model))
-    checks.append(await setting_probes.probe_sampling(model))
-    checks.append(await media_probes.probe_image(model, media, rng))
-    checks.append(await media_probes.probe_audio(model, media, rng))
-    checks.append(setting_probes.check_usage(reply))
-    return checks
+    return checks + await _probe_other(model, media, rng, request, reply)
+
+
+async def _probe_other(
+    model: EndpointModel, media: MediaStore, rng: Random, request: Request, reply: Reply
+) -> list[Check]:
+    """Probe what does not depend on tools; `reply` is that to the request."""
+    return [
+        await setting_probes.probe_sampling(model, request),
+        await media_probes.probe_image(model, media, rng),
+        await media_probes.probe_audio(model, media, rng),
+        setting_probes.check_usage(reply),
+    ]
+
+
+async def _probe_without_tools(
+    model: EndpointModel, media: MediaStore, rng: Random, other: EndpointModel | None
+) -> list[Check]:
+    """Probe a model that refuses a request with tools; nothing where it refuses any request."""
+    request = replace(probe_requests.make_request(probe_requests.PLAIN_QUESTION), tools=())
+    try:
+        reply = await model(request)
+    except EndpointError:
+        return []
+    streamed = [] if other is None else [await stream_probe.probe_stream(other, request, reply)]
+    return streamed + await _probe_other(model, media, rng, request, reply)
 
 
 async def _probe_parallel(

@@ -33,6 +33,8 @@ class EndpointProfile(DataRecord, frozen=True, kw_only=True):
     signature that their format has are refused. `fills_empty_content`: an assistant's message must
     have a text. `call_ids`: what ids of calls must look like, `nine` letters and digits or
     `functions.NAME:INDEX`. `max_tools`: how many tools a request may have.
+    `needs_parameters`: a tool must have a schema of its parameters, also where it takes none.
+    `takes_stream_options`: a stream may be asked for its usage; else it has it unasked.
     """
 
     allows_dots: bool = False
@@ -52,6 +54,8 @@ class EndpointProfile(DataRecord, frozen=True, kw_only=True):
     fills_empty_content: bool = False
     call_ids: CallIdForm = "any"
     max_tools: int | None = None
+    needs_parameters: bool = False
+    takes_stream_options: bool = True
 
 
 DEFAULT_PROFILE = EndpointProfile()
@@ -60,7 +64,7 @@ FIRST_FIELDS = (
     "lists_models",
 )  # fmt: skip
 """The fields that are part of a model's identity also at their defaults."""
-_UNANSWERED_FIELDS = frozenset(("max_tools", "caches_prompts"))
+_UNANSWERED_FIELDS = frozenset(("max_tools", "caches_prompts", "takes_stream_options"))
 """Fields on which no reply depends: what is refused unasked, and what the endpoint stores."""
 
 

@@ -5,7 +5,7 @@ Bytes stay bytes: a character that is cut between two chunks is whole again in i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 _BOM = b"\xef\xbb\xbf"
@@ -43,8 +43,28 @@ class EventStreamParser:
         self._data: list[bytes] = []
         self.size_bytes = 0
 
-    def add_chunk(self, chunk: bytes) -> Iterator[ServerEvent]:
-        """Take the next bytes; yield the events that are complete with them."""
+    def add_chunk(self, chunk: bytes) -> Iterable[ServerEvent]:
+        """Take the next bytes; return the events that are complete with them."""
+        event = self._whole_event(chunk)
+        return self._split_chunk(chunk) if event is None else (event,)
+
+    def _whole_event(self, chunk: bytes) -> ServerEvent | None:
+        """Return the event of a chunk that is one, as most are; None for any other chunk."""
+        is_between = not (self._line_parts or self._data or self._name or self._ended_by_cr)
+        if not is_between or not chunk.endswith(b"\n\n") or b"\r" in chunk:
+            return None
+        lines = chunk[:-2].split(b"\n")
+        if len(lines) > 2 or not lines[-1].startswith(b"data: ") or len(lines[-1]) == 6:
+            return None
+        name = ""
+        if len(lines) == 2:
+            if not lines[0].startswith(b"event: "):
+                return None
+            name = lines[0][7 : 7 + _MAX_NAME_BYTES].decode("utf-8", "replace")
+        self._is_start = False
+        return ServerEvent(name, lines[-1][6:])
+
+    def _split_chunk(self, chunk: bytes) -> Iterator[ServerEvent]:
         if self._ended_by_cr and chunk[:1] == b"\n":
             chunk = chunk[1:]
             self._ended_by_cr = False

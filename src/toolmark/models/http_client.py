@@ -271,7 +271,9 @@ def endpoint_error(
     cause = _innermost_cause(error)
     match error:
         case exceptions.RequestTimeoutError():
-            return Timeout(f"no complete answer after {format_duration(after_s)}")
+            late = Timeout(f"no complete answer after {format_duration(after_s)}")
+            late.may_be_charged = not _failed_to_connect(error)
+            return late
         case exceptions.ReadError() | exceptions.DecodeError():
             return TornReply(f"the answer ended early or is garbled ({cause})")
         case exceptions.BuilderError():
@@ -279,14 +281,29 @@ def endpoint_error(
         case _ if has_begun:
             return TornReply(f"the answer ended early or is garbled ({cause})")
         case _:
-            return Unavailable(f"the endpoint cannot be reached ({cause})")
+            unreached = Unavailable(f"the endpoint cannot be reached ({cause})")
+            # a connection may also end after the request was sent, as a gateway ends long ones
+            unreached.may_be_charged = not _failed_to_connect(error)
+            return unreached
+
+
+def _failed_to_connect(error: exceptions.PyreqwestError) -> bool:
+    """Return whether there was no connection, so that nothing was sent.
+
+    The errors of connections that were lost, or waited for an answer, have the same types; their
+    causes say which it is.
+    """
+    return any(message == "client error (Connect)" for message in _cause_messages(error))
 
 
 def _innermost_cause(error: exceptions.PyreqwestError) -> str:
     """Return the innermost cause, which contains neither the URL nor a header."""
+    return (_cause_messages(error) or [error.message])[-1]
+
+
+def _cause_messages(error: exceptions.PyreqwestError) -> list[str]:
     details = getattr(error, "details", None) or {}
-    causes = details.get("causes") or []
-    return str(causes[-1]["message"]) if causes else error.message
+    return [str(cause["message"]) for cause in details.get("causes") or []]
 
 
 def _read_header(response: Response, name: str) -> str:

@@ -18,10 +18,10 @@ from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.models import (
     audio_encoding,
-    cost_limit,
     endpoint_address,
     installed_wires,
     provider_table,
+    run_spending,
     user_model,
 )
 from toolmark.models.batches.batch_ledger import BatchLedger
@@ -31,13 +31,14 @@ from toolmark.models.connection_defaults import (
     DEFAULT_RETRIES,
     TIMEOUT_S,
 )
-from toolmark.models.endpoint_model import KEY_HEADERS, EndpointModel
+from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.rate_limits import RateLimitedModel, RateLimiter
 from toolmark.models.request_policies import (
     CachedModel,
     PacedModel,
     RetryingModel,
 )
+from toolmark.models.secret_mask import KEY_HEADERS
 from toolmark.models.wire_names import WireName
 from toolmark.models.wires.wire_registry import wire_by_name
 
@@ -133,7 +134,7 @@ def resolve_model(
         return _add_cache(wrapped, folder, identity, replay_only=True)
     paced: Model
     if isinstance(wrapped, BatchedEndpoint):
-        paced = cost_limit.apply_limit(wrapped)
+        paced = run_spending.join_run(wrapped)
     else:
         paced = _add_pacing(wrapped, max_connections, requests_per_minute, tokens_per_minute)
     retrying = RetryingModel(paced, max_retries)
@@ -147,7 +148,7 @@ def _add_pacing(
     tokens_per_minute: float | None,
 ) -> PacedModel:
     """Return the model with its limits; without limits per minute it has no wrapper for them."""
-    inner = cost_limit.apply_limit(model)
+    inner = run_spending.join_run(model)
     if requests_per_minute is not None or tokens_per_minute is not None:
         limiter = RateLimiter(requests_per_minute, tokens_per_minute, read_clock=time.monotonic)
         inner = RateLimitedModel(inner, limiter)

@@ -6,9 +6,14 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote
 
+from toolmark.core import secrets
+from toolmark.core.records import Reply
+
+KEY_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
+"""Headers that contain keys."""
 _REPLACEMENT = "[key]"
 _MIN_VALUE_CHARS = 4
 _MIN_WORD_CHARS = 7  # "Bearer" and "Basic" are no secrets, and no key is shorter
@@ -26,13 +31,13 @@ class SecretMask:
     """
 
     def __init__(self, key: str, values: Iterable[str]) -> None:
-        secrets: set[str] = set()
+        found_secrets: set[str] = set()
         for value in (key, *values):
             words = {*value.split(), *_SEPARATORS.split(value)}
-            secrets |= {word for word in words if len(word) >= _MIN_WORD_CHARS}
+            found_secrets |= {word for word in words if len(word) >= _MIN_WORD_CHARS}
             if len(value) >= _MIN_VALUE_CHARS:
-                secrets.add(value)
-        found = {form for secret in secrets for form in _secret_forms(secret)}
+                found_secrets.add(value)
+        found = {form for secret in found_secrets for form in _secret_forms(secret)}
         # "Bearer KEY" goes before "KEY"
         self._forms = sorted(found, key=lambda form: (-len(form), form))
         self._longest = len(self._forms[0]) if found else 0
@@ -111,3 +116,24 @@ def _binary_forms(secret: bytes) -> set[str]:
         text = base64.b64encode(bytes(shift) + secret).decode()[first:last]
         found |= {text, text.replace("+", "-").replace("/", "_")}
     return found
+
+
+def keys_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
+    """Yield the keys in headers: values of known key headers, and values that look like keys."""
+    for name, value in headers.items():
+        if (
+            name.lower() in KEY_HEADERS
+            or secrets.is_secret_name(name)
+            or secrets.looks_like_key(value)
+        ):
+            yield from secrets.secrets_in_header(name, value)
+
+
+def reply_texts(reply: Reply) -> Iterator[str]:
+    """Yield the texts of a reply."""
+    yield from (reply.text, reply.reasoning, reply.model, reply.finish)
+    yield from (reply.request_id, reply.fingerprint, reply.upstream)
+    if reply.provider_state is not None:
+        yield reply.provider_state.data
+    for call in reply.calls:
+        yield from (call.name, call.arguments, call.id)

@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from pyreqwest import exceptions
-from pyreqwest.bytes import Bytes
 
 from toolmark.core.errors import TornReply
 from toolmark.models import memory_budget
@@ -19,8 +18,7 @@ from toolmark.models.event_stream import (
 )
 from toolmark.models.wires.wire import StreamAssembler, StreamMark
 
-# the end of the answer that follows the last event; once it is read, the connection can be used
-# again
+# the end of the answer that follows the last event
 _STREAM_END_TIMEOUT_S = 0.1
 # what may follow a finished reply, such as counts of tokens
 _FINISHED_TIMEOUT_S = 5.0
@@ -49,6 +47,7 @@ class StreamReader:
         self._chunks = reader.chunks
         self._first_token_s: float | None = None
         self._first_call_s: float | None = None
+        self._n_read = self._n_stored = 0
         self._chunk_s = 0.0  # one time for all events of a chunk: none comes after the last
 
     async def read_body(self, assembler: StreamAssembler) -> StreamedBody:
@@ -79,50 +78,60 @@ class StreamReader:
         return beginning
 
     async def _read_events(self, assembler: StreamAssembler, chunk: bytes) -> None:
+        """Read until the reply is finished, and then what may follow it."""
         parser = EventStreamParser()
-        n_read = 0
-        while True:
-            n_read += len(chunk)
-            self._chunk_s = self._reader.elapsed_s
-            self._reader.check_size(n_read)
-            try:
-                for event in parser.add_chunk(chunk):
-                    self._note_mark(assembler.add_event(event.name, event.data))
-                    if assembler.has_ended:
-                        await self._read_end()
-                        return
-            except TornReply:
+        try:
+            while True:
+                self._add_chunk(assembler, parser, chunk)
+                if self._n_stored > self._reader.reservation.size:
+                    await self._reserve_memory()
                 if assembler.is_finished:
-                    return
-                raise
-            stored = parser.size_bytes + (
-                n_read if assembler.size_bytes is None else assembler.size_bytes
-            )
-            if stored > self._reader.reservation.size:
-                await self._reader.reserve_memory(min(stored, memory_budget.LARGE_BYTES))
-            if assembler.is_finished:
-                found = await self._read_rest_of_finished()
-            else:
+                    break
                 found = await self._chunks.read_chunk()
-            if found is None:
-                return
-            chunk = found.to_bytes()
+                if found is None:
+                    return
+                chunk = found.to_bytes()
+            await self._read_rest(assembler, parser)
+        except TornReply:
+            if not assembler.is_finished:
+                raise
 
-    async def _read_rest_of_finished(self) -> Bytes | None:
-        """Return what follows a finished reply; None at its end, also where that never comes.
+    async def _read_rest(self, assembler: StreamAssembler, parser: EventStreamParser) -> None:
+        """Read what follows a finished reply, and the end of the answer.
 
         A stream that then is reset, or stalls, lacks nothing that the reply needs.
         """
         with suppress(TimeoutError, exceptions.PyreqwestError):
-            async with asyncio.timeout(_FINISHED_TIMEOUT_S):
-                return await self._chunks.read_chunk()
-        return None
-
-    async def _read_end(self) -> None:
-        """Read what ends the answer, so that the connection can be used again."""
-        with suppress(TimeoutError, exceptions.PyreqwestError):
-            async with asyncio.timeout(_STREAM_END_TIMEOUT_S):
+            async with asyncio.timeout(_FINISHED_TIMEOUT_S) as limit:
+                while not assembler.has_ended:
+                    found = await self._chunks.read_chunk()
+                    if found is None:
+                        return
+                    self._add_chunk(assembler, parser, found.to_bytes())
+                    if self._n_stored > self._reader.reservation.size:
+                        await self._reserve_memory()
+                # once the end is read, the connection can be used again
+                limit.reschedule(asyncio.get_running_loop().time() + _STREAM_END_TIMEOUT_S)
                 await self._chunks.read_chunk()
+
+    def _add_chunk(
+        self, assembler: StreamAssembler, parser: EventStreamParser, chunk: bytes
+    ) -> None:
+        """Take the events of a chunk, up to the one that ends the stream."""
+        self._n_read += len(chunk)
+        self._chunk_s = self._reader.elapsed_s
+        self._reader.check_size(self._n_read)
+        for event in parser.add_chunk(chunk):
+            mark = assembler.add_event(event.name, event.data)
+            if mark and (self._first_token_s is None or mark == "call"):
+                self._note_mark(mark)
+            if assembler.has_ended:
+                return
+        joined = assembler.size_bytes
+        self._n_stored = parser.size_bytes + (self._n_read if joined is None else joined)
+
+    async def _reserve_memory(self) -> None:
+        await self._reader.reserve_memory(min(self._n_stored, memory_budget.LARGE_BYTES))
 
     def _note_mark(self, mark: StreamMark) -> None:
         if mark and self._first_token_s is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from toolmark.core.records import Record, Usage
+from toolmark.core.records import Audio, Image, Record, Task, Usage
 
 MTOK = 1_000_000
 BATCH_SHARE = 0.5  # of the price of a token, which a token in a batch costs
@@ -126,6 +127,23 @@ def batch_price(price: ModelPrice) -> ModelPrice:
     apart = {medium: usd * BATCH_SHARE for medium, usd in price.priced_apart.items()}
     note = "; ".join(filter(None, (price.note, "half the list price, as asked in batches")))
     return replace(price, rates=rates, priced_apart=apart, note=note)
+
+
+def uncounted_media_in(tasks: Iterable[Task], prices: Mapping[str, ModelPrice]) -> set[str]:
+    """Return the media in tasks that some price has apart; tasks are read only if there is one."""
+    wanted = {medium for price in prices.values() for medium in price.priced_apart}
+    found: set[str] = set()
+    if wanted:
+        for task in tasks:
+            for message in (message for turn in task.turns for message in turn.messages):
+                found |= {"sound" for part in message.parts if isinstance(part, Audio)}
+                found |= {"pictures" for part in message.parts if isinstance(part, Image)}
+    return found & wanted
+
+
+def uncounted_media(price: ModelPrice, media: Collection[str]) -> str:
+    """Return which of these media a price has apart, in words; "" for none."""
+    return " and ".join(sorted({*price.priced_apart} & {*media}))
 
 
 def unknown_price(reason: str) -> ModelPrice:

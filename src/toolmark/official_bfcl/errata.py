@@ -18,7 +18,8 @@ class Errata(DataRecord, frozen=True, kw_only=True):
     unsatisfiable: no answer passes the official checker. unreasonable: only an answer passes that
     no sensible model gives. contradicted: the truth contradicts the question, so the requested
     answer fails. amended: the fair rule takes a single value as a list with that one alternative.
-    `satisfiable_with_collections` pass where the fair rule reads Java collections.
+    `satisfiable_with_collections` pass where the fair rule reads Java collections. questionable:
+    nearly all models fail, and the reference is the likely reason; the fair rule scores them.
     """
 
     version: int
@@ -27,6 +28,7 @@ class Errata(DataRecord, frozen=True, kw_only=True):
     unreasonable: dict[str, str]
     contradicted: dict[str, str]
     amended: dict[str, str]
+    questionable: dict[str, str]
 
 
 def errata() -> Errata:

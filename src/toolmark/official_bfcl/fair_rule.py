@@ -16,6 +16,7 @@ from toolmark.core import json_codec
 from toolmark.core.records import Label, Task, Trajectory, Verdict
 from toolmark.core.task_data import read_task_data
 from toolmark.formats.parse import foreign_calls
+from toolmark.formats.parse.thoughts import split_thoughts
 from toolmark.official_bfcl import (
     errata,
     prompt_formats,
@@ -185,15 +186,22 @@ def _abstention_fault(decoded: reply_decoding.DecodedReply) -> fault_labels.Labe
 
 
 def _find_foreign_call(task: Task, trajectory: Trajectory) -> foreign_calls.ForeignCall | None:
-    """Return a call of an offered tool in the reply's text or reasoning."""
+    """Return a call of an offered tool in the reply's text, or in reasoning that nothing follows.
+
+    A server's parser may swallow a call in reasoning that never ends. A model that goes on to an
+    answer has only thought of the call.
+    """
     reply = reply_decoding.single_reply(trajectory)
     if reply.calls:
         return None
-    return foreign_calls.find_foreign_call(
-        json_codec.restore_surrogates(reply.text),
+    text = json_codec.restore_surrogates(reply.text)
+    found = foreign_calls.find_foreign_call(
+        text,
         [tool.name for tool in task.tools],
         json_codec.restore_surrogates(reply.reasoning),
     )
+    has_answer = bool(split_thoughts(text)[1].strip())
+    return None if found is not None and found.in_reasoning and has_answer else found
 
 
 def _attempted_calls(task: Task, trajectory: Trajectory) -> bool:

@@ -16,10 +16,11 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from toolmark.core.data_files import DataRecord, read_table
-from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.records import Sampling
 from toolmark.models.wire_names import WireName
 from toolmark.official_bfcl import official_data, official_models
+from toolmark.official_bfcl.handler_formats import OwnFormat
 from toolmark.official_bfcl.official_models import ListedModel
 
 
@@ -35,6 +36,7 @@ class HandlerFields(DataRecord, frozen=True):
     store: bool | None = None
     enable_thinking: bool | None = None
     parallel_tool_calls: bool | None = None
+    tool_choice: Literal["auto"] | None = None
     thinking: ThinkingSetting | None = None
 
 
@@ -60,16 +62,24 @@ class ModelSettings(DataRecord, frozen=True):
 
 
 class HandlerSettings(DataRecord, frozen=True, kw_only=True):
-    """How one handler asks; `native` or `prompt` is None where it does not ask in that way."""
+    """How one handler asks; `native` or `prompt` is None where it does not ask in that way.
+
+    `own_format`: the tool format in which it asks and reads every model, also one that is listed as
+    making structured calls.
+    """
 
     wire: WireName
     native: HandlerSampling | None = None
     prompt: HandlerSampling | None = None
     model_settings: tuple[ModelSettings, ...] = ()
     response: Literal["field", "description", "dropped"] = "field"
-    schema: Literal["", "google"] = ""
+    schema: Literal["", "google", "writer"] = ""
     strict: Literal["", "unset"] = ""
     joins_user_messages: bool = False
+    keeps_dots: bool = False
+    sends_text_back: bool = True
+    removes_fences: bool = False
+    own_format: OwnFormat | Literal[""] = ""
 
     def sampling_of(self, model: str, *, is_native: bool) -> Sampling:
         """Return the settings with which a model is asked."""
@@ -86,11 +96,20 @@ class WireDefault(DataRecord, frozen=True):
     host_fields: dict[str, str] = {}
 
 
+class RefusedHandlers(DataRecord, frozen=True):
+    """Handlers as which no model can be asked, why, and what to do instead."""
+
+    handlers: frozenset[str]
+    reason: Annotated[str, Meta(min_length=1)]
+    next_step: Annotated[str, Meta(min_length=1)]
+
+
 class HandlerTable(DataRecord, frozen=True):
     """The data file."""
 
     wires: dict[WireName, WireDefault]
     handlers: dict[Annotated[str, Meta(min_length=1)], HandlerSettings]
+    refused: tuple[RefusedHandlers, ...]
 
 
 def handler_table() -> HandlerTable:
@@ -137,25 +156,44 @@ def supported_entries(root: Path) -> Mapping[str, ListedModel]:
 
 
 def _asks_so(settings: HandlerSettings, *, is_native: bool) -> bool:
-    return (settings.native if is_native else settings.prompt) is not None
+    by_prompt = settings.own_format or not is_native
+    return (settings.prompt if by_prompt else settings.native) is not None
+
+
+def refused_entries(root: Path) -> Mapping[str, RefusedHandlers]:
+    """Return the entries of the official list as which no model can be asked, by name, with why.
+
+    Raises DataError for an entry that is neither asked nor refused.
+    """
+    supported = supported_entries(root)
+    why = {name: group for group in handler_table().refused for name in group.handlers}
+    found: dict[str, RefusedHandlers] = {}
+    for name, entry in official_models.read_models(root).items():
+        if name in supported:
+            continue
+        if entry.handler not in why:
+            raise DataError(f"handlers.toml: says nothing of {entry.handler}Handler, as in {name}")
+        found[name] = why[entry.handler]
+    return found
 
 
 def find_entry(name: str) -> ListedModel:
     """Return an entry as which a model can be asked.
 
-    Raises UsageError for an unknown entry, and for one whose handler asks in a way of its own.
+    Raises UsageError for an unknown entry, and for one whose handler asks as no wire here can.
     """
     root = official_data.fetch_wheel()
     supported = supported_entries(root)
     if name in supported:
         return supported[name]
-    nearest = suggest_names(name, supported)
     listed = official_models.read_models(root).get(name)
     if listed is None:
+        nearest = suggest_names(name, supported)
         raise UsageError(f"no entry {name!r} on the official list that can be asked as{nearest}")
+    refused = refused_entries(root)[name]
     raise UsageError(
-        f"{name}: its official handler ({listed.handler}Handler) asks or reads in a way of its "
-        f"own, which no wire here has{nearest}"
+        f"no model can be asked as {name}: its official handler ({listed.handler}Handler) "
+        f"{refused.reason}; next: {refused.next_step}"
     )
 
 

@@ -198,6 +198,25 @@ def read_constants(path: Path) -> Mapping[str, Any]:
     return found
 
 
+@lru_cache(maxsize=8)
+def read_local_texts(path: Path, function: str) -> Mapping[str, str]:
+    """Return the literal texts that a function assigns to its names, without running it."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError) as error:
+        raise DataError(f"{path}: cannot read: {error}") from None
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            for statement in node.body:
+                match statement:
+                    case ast.Assign(
+                        targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))
+                    ):
+                        found[name] = text
+    return found
+
+
 def _is_literal(node: ast.expr) -> bool:
     literal_types = (ast.Dict, ast.List, ast.Tuple, ast.Constant, ast.Load)
     return all(isinstance(part, literal_types) for part in ast.walk(node))

@@ -8,43 +8,35 @@ import re
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from toolmark.core import files, json_codec
+from toolmark.core import files
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.records import (
-    Call,
     Estimate,
-    Message,
-    ParsedReply,
-    Reply,
-    Result,
     Task,
-    Text,
     Tool,
 )
 from toolmark.formats.native_format import NativeFormat
-from toolmark.formats.parse import java_calls, javascript_calls, python_calls, reply_parser
+from toolmark.formats.parse import java_calls, javascript_calls, reply_parser
 from toolmark.formats.parse.reply_parser import CallForm
 from toolmark.formats.parse.reply_text import DecodedCalls, add_brackets
 from toolmark.formats.prompt_format import (
     DEFAULT_NAME,
-    PromptFormat,
     PromptLayout,
     PromptStyle,
     PromptVariant,
-    PromptWording,
-    looks_like_calls,
 )
 from toolmark.formats.render.tool_docs import ToolDocForm
 from toolmark.formats.syntax_format import is_syntax_format
 from toolmark.official_bfcl import official_data, tool_schemas
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.level_formulas import LevelSpread
-from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
+from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns
 
 CATEGORY = "format_sensitivity"
@@ -201,105 +193,6 @@ def is_approximate(task: Task, tool_format: str) -> bool:
     return False
 
 
-# --- asking as the official harness does ------------------------------------------------
-
-
-class OfficialPrompt(PromptFormat):
-    """A prompt whose later turns and results have the official harness's wording.
-
-    Thoughts stay in the text, where the official handler leaves them. With `joins_user_messages`
-    the messages of a turn that the user says one after the other are one message.
-    """
-
-    separates_thoughts = False
-
-    def __init__(
-        self,
-        variant: PromptVariant | None = None,
-        wording: PromptWording | None = None,
-        *,
-        name: str = DEFAULT_NAME,
-        joins_user_messages: bool = False,
-    ) -> None:
-        super().__init__(variant, wording, name=name)
-        self.joins_user_messages = joins_user_messages
-
-    def render_opening(
-        self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
-    ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
-        """Put the prompt before the first system message, or add one; send no tools."""
-        if self.joins_user_messages:
-            messages = join_user_messages(messages)
-        return super().render_opening(messages, tools)
-
-    def render_turn(
-        self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
-    ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
-        """Write tools that appear later as a Python list, in front of the turn's first message."""
-        if self.joins_user_messages:
-            messages = join_user_messages(messages)
-        if not tools:
-            return messages, ()
-        docs_text = json_codec.escape_surrogates(str([self.document_of(tool) for tool in tools]))
-        content = "\n".join([docs_text, *(message.text for message in messages[:1])])
-        return (Message(role="user", parts=(Text(content),)), *messages[1:]), ()
-
-    def parse_reply(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
-        """Read the calls; a reply that the official harness cannot write as source has none."""
-        text = json_codec.restore_surrogates(reply.text)
-        try:
-            python_calls.executor_strings(
-                reply_parser.parse_reply(text, self.variant.call_form, tag=self.variant.has_tag)
-            )
-        except reply_parser.UnreadableCalls as error:
-            return ParsedReply(
-                fault=json_codec.escape_surrogates(str(error)) if looks_like_calls(text) else ""
-            )
-        return super().parse_reply(reply, tools)
-
-    def render_results(
-        self, reply: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
-    ) -> tuple[Message, ...]:
-        """Return the reply, and the results as one message: the list as Python writes it."""
-        assistant_message = Message(role="assistant", parts=(Text(reply.text),))
-        if not results:
-            return (assistant_message,)
-        found = reply_parser.parse_reply(
-            json_codec.restore_surrogates(reply.text),
-            self.variant.call_form,
-            tag=self.variant.has_tag,
-        )
-        tool_results = [
-            {"role": "tool", "name": name, "content": json_codec.restore_surrogates(result.text)}
-            for name, result in zip(python_calls.executor_strings(found), results, strict=False)
-        ]
-        return assistant_message, Message(
-            role="user", parts=(Text(json_codec.escape_surrogates(repr(tool_results))),)
-        )
-
-
-def join_user_messages(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return the messages with those of the user that follow each other joined by a blank line."""
-    joined: list[Message] = []
-    for message in messages:
-        if joined and message.role == joined[-1].role == "user":
-            text = f"{joined[-1].text}\n\n{message.text}"
-            joined[-1] = Message(role="user", parts=(Text(text),))
-        else:
-            joined.append(message)
-    return tuple(joined)
-
-
-def make_tool_formats(
-    names: Sequence[str], wording: PromptWording, *, joins_user_messages: bool = False
-) -> dict[str, PromptFormat]:
-    """Return the prompt tool formats by name: the default one, and one for each format."""
-    make = partial(OfficialPrompt, wording=wording, joins_user_messages=joins_user_messages)
-    tool_formats: dict[str, PromptFormat] = {DEFAULT_NAME: make()}
-    tool_formats |= {name: make(all_variants()[name], name=name) for name in names}
-    return tool_formats
-
-
 # --- the tasks --------------------------------------------------------------------------
 
 
@@ -426,12 +319,14 @@ def format_metrics(columns: Columns) -> list[Metric]:
             FilteredFormula(
                 filters=selected_rows, formula=LevelSpread(axis="format", statistic="range")
             ),
+            lower_is_better=True,
         ),
         Metric(
             "format_std",
             FilteredFormula(
                 filters=selected_rows, formula=LevelSpread(axis="format", statistic="deviation")
             ),
+            lower_is_better=True,
         ),
     ]
 

@@ -20,7 +20,7 @@ from toolmark.statistics.table_cells import p_value_cell
 SIGNIFICANCE_LEVEL = 0.05
 UNADJUSTED_NOTE = "intervals and the smallest difference are those of this pair alone, not adjusted"
 ROUNDING_TOLERANCE = 5e-4  # a difference of shares that is smaller is not visible in print
-MEANS_NOTE = "means over the pairs whose answers on both sides have the number"
+MEASURES_NOTE = "over the pairs whose answers on both sides have the number"
 UNCORRECTED_NOTE = "p-values are per row, not corrected for the number of rows"
 MAX_FLIPS_LISTED = 12  # flipped items in each direction that the terminal names
 
@@ -28,18 +28,23 @@ MAX_FLIPS_LISTED = 12  # flipped items in each direction that the terminal names
 class Comparison(Record, frozen=True, kw_only=True):
     """Run A compared with run B under one grading rule; differences are A minus B, on common items.
 
+    With `lower_is_better` the run with the lower number is the better one.
     `score_a` and `score_b` are the headlines over all rows of each run that the headline uses. They
     are partial (`Estimate.partial`) where a run lacks some of these rows; a warning says so.
     `paired` and `categories` are only over the common ones of these rows. `compared_rows` names the
     rows where they are not all. `common_levels` names the levels of axes that both runs have where
-    one run has more. `measures` are the suite's further metrics that are means over answers
-    (`Metric.compared_part`), on the pairs that have them. `levels` are over all common rows, by
+    one run has more. `measures` are the suite's further metrics that measure something
+    else, on the pairs that have them. `levels` are over all common rows, by
     axis and level, for the axes that the suite compares by. `warnings` say how the runs differ in
     setup.
     `n_changed` is the number of common tasks that differ in content. If there are any, no test is
     made unless the caller allowed this: `p` and `detectable` are None. `p_adjusted` is p adjusted
     for the `n_compared` comparisons that were made together, None for a single one. `usage_a` and
-    `usage_b` are the usage of each complete run.
+    `usage_b` are the usage of each complete run. `costs` compares US$ per task on the tasks whose
+    cost is known in both runs; None where a run has no known cost, or the tasks differ.
+    `data_label` says what the tasks of A are where they are not published. `floor` is the agent
+    without a model that scores most on the tasks of both runs; `above_a` and `above_b` are each run
+    minus it, None where A has no stored floor.
     """
 
     a: str
@@ -49,6 +54,7 @@ class Comparison(Record, frozen=True, kw_only=True):
     score_b: Estimate
     paired: PairedComparison
     compared_rows: str = ""
+    lower_is_better: bool = False
     common_levels: str = ""
     measures: tuple[PairedComparison, ...] = ()
     levels: dict[str, tuple[PairedComparison, ...]] = {}
@@ -60,6 +66,11 @@ class Comparison(Record, frozen=True, kw_only=True):
     n_compared: int = 1
     usage_a: RunUsage = RunUsage()
     usage_b: RunUsage = RunUsage()
+    costs: PairedComparison | None = None
+    data_label: str = ""
+    floor: str = ""
+    above_a: PairedComparison | None = None
+    above_b: PairedComparison | None = None
 
     def __str__(self) -> str:
         """Return the comparison as text for a terminal."""
@@ -84,6 +95,8 @@ def verdict_sentence(comparison: Comparison) -> str:
     difference = found.difference
     if difference.value is None:
         return "No episode ran in both runs: nothing can be compared."
+    if found.p is None and not comparison.n_changed:
+        return "No verdict: too few groups of tasks, or numbers too large, to test the difference."
     if found.p is None:
         step = (
             f"{run_differences.same_tasks_advice(comparison.settings)}, or compare them all the "
@@ -102,22 +115,17 @@ def _decision_sentence(comparison: Comparison, value: float, p_value: float) -> 
     deciding_p = p_value if comparison.p_adjusted is None else comparison.p_adjusted
     p = _p_value_text(comparison)
     if deciding_p > SIGNIFICANCE_LEVEL:
-        size = f"{number_format.format_points(difference)} points (A minus B), {p}"
+        size = f"{_signed_size(difference)} (A minus B), {p}"
         sentence = f"No clear difference between {comparison.a} and {comparison.b}: {size}."
-    elif value > 0:
-        sentence = (
-            f"{comparison.a} is better than {comparison.b} by {_difference_text(difference, 1)}, "
-            f"{p}."
-        )
     else:
-        sentence = (
-            f"{comparison.b} is better than {comparison.a} by {_difference_text(difference, -1)}, "
-            f"{p}."
-        )
+        sign = 1 if value > 0 else -1
+        is_a = (value > 0) != comparison.lower_is_better
+        names = (comparison.a, comparison.b) if is_a else (comparison.b, comparison.a)
+        size = _difference_text(difference, sign)
+        size += " less" if comparison.lower_is_better else ""
+        sentence = f"{names[0]} is better than {names[1]} by {size}, {p}."
     excludes_zero = (difference.low or 0.0) > 0 or (difference.high or 0.0) < 0
-    if excludes_zero != (p_value <= SIGNIFICANCE_LEVEL):
-        sentence += " Here test and interval part: the test decides."
-    elif excludes_zero != (deciding_p <= SIGNIFICANCE_LEVEL):
+    if excludes_zero != (deciding_p <= SIGNIFICANCE_LEVEL):
         sentence += " The interval is of this pair alone: the adjusted test decides."
     return sentence
 
@@ -133,12 +141,21 @@ def _p_value_text(comparison: Comparison) -> str:
     return label.replace("= <", "<")
 
 
+def _signed_size(difference: Estimate) -> str:
+    """Return a difference with its sign and unit."""
+    unit = " points" if difference.is_share else ""
+    return f"{number_format.format_difference(difference)}{unit}"
+
+
 def _difference_text(difference: Estimate, sign: int) -> str:
-    """Return a difference as text, with a sign such that the better side is positive."""
-    ends = sorted(100 * sign * (end or 0.0) for end in (difference.low, difference.high))
-    value = 100 * sign * (difference.value or 0.0)
-    low, high = (number_format.format_fixed(end, 1) for end in ends)
-    return f"{number_format.format_fixed(value, 1)} points [{low}, {high}]"
+    """Return a difference as text, with a sign such that its value is positive."""
+    ends = sorted(sign * (end or 0.0) for end in (difference.low, difference.high))
+    value = sign * (difference.value or 0.0)
+    if not difference.is_share:
+        low, high = (number_format.format_decimal(end, like=value) for end in ends)
+        return f"{number_format.format_decimal(value)} [{low}, {high}]"
+    low, high = (number_format.format_fixed(100 * end, 1) for end in ends)
+    return f"{number_format.format_fixed(100 * value, 1)} points [{low}, {high}]"
 
 
 def summary_table(comparison: Comparison) -> Table:
@@ -155,8 +172,9 @@ def summary_table(comparison: Comparison) -> Table:
     rows: list[tuple[str, str, str]] = [
         *_side_rows(f"A: {comparison.a}", comparison.score_a, found.value_a),
         *_side_rows(f"B: {comparison.b}", comparison.score_b, found.value_b),
-        ("A minus B, paired", number_format.format_points(found.difference), pairs_label),
+        ("A minus B, paired", number_format.format_difference(found.difference), pairs_label),
     ]
+    rows += _floor_rows(comparison)
     rows += _test_rows(comparison)
     rows += [
         ("not run", _counts_of_both(found.not_run_a, found.not_run_b), _bounds_text(found)),
@@ -170,11 +188,26 @@ def summary_table(comparison: Comparison) -> Table:
     ]
     if tokens := usage_text.tokens_per_episode(comparison.usage_a, comparison.usage_b):
         rows.append(("tokens per episode", tokens, "in and out, all of each run"))
-    rows += cost_text.compared_costs(comparison.usage_a, comparison.usage_b)
+    rows += cost_text.compared_costs(comparison.usage_a, comparison.usage_b, comparison.costs)
     title = f"Comparison, {comparison.rule} rule"
+    title += f", {comparison.data_label}" if comparison.data_label else ""
     title += f": {comparison.compared_rows}" if comparison.compared_rows else ""
+    title += ", less is better" if comparison.lower_is_better else ""
     note = UNADJUSTED_NOTE if comparison.p_adjusted is not None else ""
     return Table(title=title, head=("", "value [95 % interval]", "on"), rows=tuple(rows), note=note)
+
+
+def _floor_rows(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
+    above_a, above_b = comparison.above_a, comparison.above_b
+    if above_a is None or above_b is None:
+        return
+    difference = above_a.difference
+    value = Estimate(name="", value=above_a.value_b, is_share=difference.is_share)
+    yield f"floor: {comparison.floor}", number_format.format_estimate(value), "the same tasks"
+    for name, found in (("A", above_a), ("B", above_b)):
+        pairs_label = number_format.pluralize(found.n_pairs, "pair")
+        shown = number_format.format_difference(found.difference)
+        yield f"{name} above the floor", shown, pairs_label
 
 
 def _counts_of_both(a: int, b: int) -> str:
@@ -190,7 +223,7 @@ def _side_rows(
         f"n = {number_format.format_count(headline.n)}",
     )
     if headline.partial and paired is not None:
-        yield name, number_format.format_percent(paired), "the pairs"
+        yield name, _plain_value(headline, paired), "the pairs"
         yield f"{name[0]}, the headline", *headline_cells
         return
     if paired is None or (
@@ -198,13 +231,18 @@ def _side_rows(
     ):
         yield name, *headline_cells
         return
-    yield name, number_format.format_percent(paired), "the pairs"
+    yield name, _plain_value(headline, paired), "the pairs"
     yield f"{name[0]}, the whole run", *headline_cells
+
+
+def _plain_value(headline: Estimate, value: float) -> str:
+    """Return a value on the scale of the headline, without an interval."""
+    return number_format.format_estimate(Estimate(name="", value=value, is_share=headline.is_share))
 
 
 def _test_rows(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
     found = comparison.paired
-    if found.p is None or found.detectable is None:
+    if found.p is None:
         return
     yield "p-value", number_format.format_p_value(found.p), found.method
     if (p := comparison.p_adjusted) is not None:
@@ -212,8 +250,15 @@ def _test_rows(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
         yield "adjusted p-value", number_format.format_p_value(p), method_label
     yield "only A right", number_format.format_count(len(found.only_a)), "items"
     yield "only B right", number_format.format_count(len(found.only_b)), "items"
-    size = f"{number_format.format_fixed(100 * found.detectable, 1)} points"
-    yield "smallest difference likely found", size, "80 % power, 5 % level"
+    yield "smallest difference likely found", _detectable_text(found), "80 % power, 5 % level"
+
+
+def _detectable_text(found: PairedComparison) -> str:
+    if found.detectable is None:
+        return "none"
+    if not found.difference.is_share:
+        return number_format.format_decimal(found.detectable)
+    return f"{number_format.format_fixed(100 * found.detectable, 1)} points"
 
 
 def _bounds_text(found: PairedComparison) -> str:
@@ -243,7 +288,7 @@ def detail_tables(comparison: Comparison) -> Iterator[Table]:
 def _measures_table(measures: Sequence[PairedComparison]) -> Table:
     """Make the table of the measures other than the headline."""
     notes = [
-        MEANS_NOTE,
+        MEASURES_NOTE,
         *([UNCORRECTED_NOTE] if any(each.p is not None for each in measures) else []),
     ]
     rows = tuple(

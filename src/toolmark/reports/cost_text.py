@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolmark.core import number_format
 from toolmark.core.number_format import DASH, format_usd
 from toolmark.core.records import Estimate
-from toolmark.runs.run_costs import Cost, RunCost
+from toolmark.reports.usage_text import OTHER_LABELS
+from toolmark.runs.run_costs import NO_COUNTS, ONLY_REFUSALS, Cost, RunCost
 from toolmark.runs.run_usage import RunUsage, usage_from_summary
 
-_OTHER_LABELS = {"not_run": "episodes not run", "user": "the simulated user", "judges": "judges"}
+if TYPE_CHECKING:  # it loads numpy, which the list of suites does not need
+    from toolmark.statistics.paired_comparison import PairedComparison
+
+_PRICE_ROLES = {"user": "user=", "judges": "judge="}
 
 
 def summary_cost_line(summary: Mapping[str, Any]) -> str:
@@ -26,16 +30,23 @@ def cost_line(usage: RunUsage) -> str:
         return ""
     model = _model_text(cost, usage.n_from_cache)
     others = _other_texts(cost, "in addition " if model else "cost of ")
-    return "; ".join(filter(None, [model, *_rate_texts(cost), *others, price_text(cost)]))
+    limit = f"--max-cost counts {format_usd(usage.unanswered_usd)} for what is not known"
+    unknown = limit if usage.unanswered_usd else ""
+    return "; ".join(filter(None, [model, *_rate_texts(cost), *others, unknown, price_text(cost)]))
 
 
 def _model_text(cost: RunCost, n_from_cache: int) -> str:
     """Return what the model cost; "" for one in this process, which has no price."""
     if cost.model.new_usd is not None:
         return f"cost {_sum_text(cost.model, n_from_cache)}"
-    if cost.source:
-        return f"cost {DASH} (the endpoint reports no token counts)"
-    return f"cost {DASH} ({cost.unknown}; --price INPUT,OUTPUT sets one)" if cost.unknown else ""
+    return f"cost {DASH} ({_with_step(cost.unknown)})" if cost.unknown else ""
+
+
+def _with_step(reason: str, role: str = "") -> str:
+    """Return why a cost is not known, and what makes it known where a price does."""
+    if reason in (NO_COUNTS, ONLY_REFUSALS):
+        return reason
+    return f"{reason}; --price {role}INPUT,OUTPUT sets one"
 
 
 def price_text(cost: RunCost) -> str:
@@ -60,13 +71,31 @@ def usd_cell(estimate: Estimate | None) -> str:
     return f"{shown} [{format_usd(estimate.low)}, {format_usd(estimate.high)}]"
 
 
-def compared_costs(a: RunUsage, b: RunUsage) -> Iterator[tuple[str, str, str]]:
-    """Yield the rows of a comparison: name, both values, and what they are of."""
+def compared_costs(
+    a: RunUsage, b: RunUsage, paired: PairedComparison | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the rows of a comparison: name, both values, and what they are of.
+
+    `paired` is the difference of the costs per task on equal tasks.
+    """
     if a.cost is None and b.cost is None:
         return
     for name, field in (("US$ per task", "per_task"), ("US$ per success", "per_success")):
         cells = [usd_cell(getattr(each.cost, field, None)) for each in (a, b)]
         yield name, f"A {cells[0]}, B {cells[1]}", "the model's replies, as if all were new"
+    if paired is not None and paired.difference.value is not None:
+        pairs = number_format.pluralize(paired.n_pairs, "pair")
+        items = number_format.pluralize(paired.n_items, "item")
+        yield "US$ per task, A minus B", usd_difference(paired.difference), f"{pairs}, {items}"
+
+
+def usd_difference(estimate: Estimate) -> str:
+    """Return a difference in US$ with its sign and interval: "+$0.02 [−$0.01, +$0.05]"."""
+    if estimate.value is None:
+        return DASH
+    ends = (estimate.value, estimate.low, estimate.high)
+    value, *interval = (f"{'+' if x > 0 else ''}{format_usd(x)}" for x in ends if x is not None)
+    return f"{value} [{', '.join(interval)}]" if interval else value
 
 
 def _sum_text(cost: Cost, n_from_cache: int = 0) -> str:
@@ -97,8 +126,10 @@ def _rate_texts(cost: RunCost) -> Iterator[str]:
 
 
 def _other_texts(cost: RunCost, prefix: str) -> Iterator[str]:
-    for name, label in _OTHER_LABELS.items():
+    for name, label in OTHER_LABELS.items():
         part = cost.parts[name]
         if part.n_replies:
-            reason = " (no price is known)" if part.new_usd is None else ""
+            role = _PRICE_ROLES.get(name, "")
+            is_new = part.unknown and part.unknown != cost.unknown
+            reason = f" ({_with_step(part.unknown, role)})" if is_new else ""
             yield f"{prefix}{label}: {_sum_text(part)}{reason}"

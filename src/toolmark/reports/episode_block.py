@@ -91,6 +91,7 @@ def completed_block(
         "latency": _latency_text(trajectory.latency_s),
         "outcome": {name: verdict.outcome for name, verdict in verdicts.items()},
         "cause": {name: _primary_cause(verdict) for name, verdict in verdicts.items()},
+        **_trait_values(verdicts),
     }
     store = _EpisodeMedia(media, page_folder)
     view_values = list(_view_values(views, store))  # first, so that steps draw no waveform again
@@ -224,6 +225,16 @@ def _episode_line(run: int, task: Task, repeat: int, steps: Sequence[Step]) -> d
 def _primary_cause(verdict: Verdict) -> list[str]:
     label = next((label for label in verdict.labels if label.primary), None)
     return [label.cause, table_format.visible_text(label.suite_cause)] if label else []
+
+
+def _trait_values(verdicts: Mapping[str, Verdict]) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the traits by grading rule, where any rule has some."""
+    found = {
+        rule: {name: table_format.visible_text(word) for name, word in verdict.traits.items()}
+        for rule, verdict in verdicts.items()
+        if verdict.traits
+    }
+    return {"traits": found} if found else {}
 
 
 class _EpisodeMedia:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
+from msgspec.structs import replace
+
 from toolmark.core import number_format
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Estimate, Record
@@ -102,10 +104,10 @@ def _check_limit(
 ) -> Gate:
     estimate = _to_estimate(headline)
     score_text = f"the score is {number_format.format_estimate(estimate)}"
-    if headline["value"] is None:
-        reason = "there is no score"
-    elif estimate.partial:
+    if estimate.partial:
         reason = f"there is no whole score: {estimate.partial}"
+    elif headline["value"] is None:
+        reason = "there is no score"
     elif observed is None:
         reason = f"{score_text}, without an interval"
     elif observed < limit:
@@ -167,7 +169,7 @@ def comparison_outcome(comparison: Comparison, margin: float = DEFAULT_MARGIN) -
     """Return what a comparison shows of run B, seen from run A.
 
     - `worse`, `better`: the test of the difference is significant at the 5 % level, and B is below,
-      or above, A.
+      or above, A (the reverse where less is better).
     - `equal`: it is not significant, and the 95 % interval of the difference lies within
       plus or minus `margin`.
     - `undecided`: anything else. The interval includes differences that are larger than the margin,
@@ -179,7 +181,8 @@ def comparison_outcome(comparison: Comparison, margin: float = DEFAULT_MARGIN) -
     if p is None or difference.value is None:
         return "undecided"
     if p <= SIGNIFICANCE_LEVEL and difference.value != 0:
-        return "worse" if difference.value > 0 else "better"
+        is_worse = (difference.value > 0) != comparison.lower_is_better
+        return "worse" if is_worse else "better"
     ends = (difference.low, difference.high)
     is_within = all(end is not None and abs(end) <= margin for end in ends)
     return "equal" if is_within else "undecided"
@@ -207,28 +210,40 @@ def _describe_outcome(comparison: Comparison, outcome: Outcome, margin: float) -
     difference = found.difference
     if difference.value is None:
         return "undecided: no episode ran in both runs"
+    if found.p is None and not comparison.n_changed:
+        return "undecided: too few groups of tasks, or numbers too large, to test the difference"
     if found.p is None:
         return "undecided: nothing was tested, because tasks of one id differ in content"
     values = " against ".join(
-        number_format.format_percent(value or 0.0) for value in (found.value_b, found.value_a)
+        number_format.format_estimate(
+            Estimate(name="", value=value or 0.0, is_share=difference.is_share)
+        )
+        for value in (found.value_b, found.value_a)
     )
     ends = (difference.high, difference.low)
-    points = number_format.format_points(
-        Estimate(name="", value=-difference.value, low=_opposite(ends[0]), high=_opposite(ends[1]))
+    opposite = replace(
+        difference, value=-difference.value, low=_opposite(ends[0]), high=_opposite(ends[1])
     )
+    size = number_format.format_difference(opposite)
+    size += " points" if difference.is_share else ""
     p = number_format.format_p_value(found.p)
+    limit = _margin_text(margin, difference)
     relation = {
         "worse": "B is worse than A",
         "better": "B is better than A",
-        "equal": f"no difference beyond {_points_text(margin)}",
-        "undecided": f"undecided, a difference beyond {_points_text(margin)} is not excluded",
+        "equal": f"no difference beyond {limit}",
+        "undecided": f"undecided, a difference beyond {limit} is not excluded",
     }[outcome]
-    text = f"{relation}: {values}, B minus A {points} points, p = {p}"
+    text = f"{relation}: {values}, B minus A {size}, p = {p}"
     return number_format.replace_special_spaces(text.replace("= <", "<"))
 
 
 def _opposite(end: float | None) -> float | None:
     return None if end is None else -end
+
+
+def _margin_text(margin: float, difference: Estimate) -> str:
+    return _points_text(margin) if difference.is_share else number_format.format_short(margin)
 
 
 def _points_text(margin: float) -> str:

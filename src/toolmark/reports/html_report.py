@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import itertools
 import re
@@ -270,6 +271,7 @@ def _template_values(runs: Sequence[Run], shown_runs: list[RunFacts]) -> dict[st
     return {
         "title": _page_title(shown_runs),
         "shown_runs": shown_runs,
+        "has_floors": any(shown_run.floors is not None for shown_run in shown_runs),
         "parts": [table_format.make_grid(table) for table in score_tables.score_tables(shown_runs)],
         "comparisons": [*_comparison_sections(runs)],
         "cautions": run_facts.runs_by_caution(shown_runs),
@@ -289,7 +291,7 @@ def _template_values(runs: Sequence[Run], shown_runs: list[RunFacts]) -> dict[st
 
 
 def _page_title(shown_runs: Sequence[RunFacts]) -> str:
-    suites = ", ".join(dict.fromkeys(shown_run.suite for shown_run in shown_runs))
+    suites = ", ".join(dict.fromkeys(shown_run.suite_text for shown_run in shown_runs))
     return (
         f"{shown_runs[0].model} on {suites}"
         if len(shown_runs) == 1
@@ -342,15 +344,6 @@ def _render_page(
     selection_note: str,
 ) -> Iterator[str]:
     """Yield the page's text piece by piece."""
-    loader = jinja2.FileSystemLoader(TEMPLATE_FOLDER)
-    environment = jinja2.Environment(
-        loader=loader,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["breakable"] = _insert_line_breaks
     index = (f"{',' if i else ''}{block.list_entry.decode()}\n" for i, block in enumerate(blocks))
     shared: dict[str, bytes] = {}
     for block in blocks:
@@ -359,8 +352,22 @@ def _render_page(
         ((f"e{i}", block.details.decode()) for i, block in enumerate(blocks)),
         ((name, data.decode()) for name, data in shared.items()),
     )
-    template = environment.get_template("template.html.j2")
-    return template.generate(**template_values, index=index, bodies=bodies, shown=selection_note)
+    return _page_template().generate(
+        **template_values, index=index, bodies=bodies, shown=selection_note
+    )
+
+
+@functools.cache  # a page is rendered twice, the first time for its size
+def _page_template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATE_FOLDER),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["breakable"] = _insert_line_breaks
+    return environment.get_template("template.html.j2")
 
 
 def _insert_line_breaks(text: str) -> Markup:

@@ -11,11 +11,12 @@ from pathlib import Path
 from toolmark.core import number_format
 from toolmark.core.errors import DataError
 from toolmark.core.records import Estimate
-from toolmark.reports import run_names
+from toolmark.reports import cost_text, floor_text, run_names, run_series
 from toolmark.reports.comparison_report import Comparison, verdict_sentence
 from toolmark.reports.episode_outcomes import ScoredRun
 from toolmark.reports.gates import Gate
 from toolmark.reports.table_format import visible_text
+from toolmark.statistics.score_columns import VARIATION_AXIS
 
 MAX_CAUSES = 10
 MAX_REASONS = 10  # why episodes were not run
@@ -48,7 +49,9 @@ def append_comparison(comparison: Comparison, path: Path, gates: Sequence[Gate] 
         "",
         code_span(verdict_sentence(comparison)),
     )
-    _append_lines(path, (*lines, *_gate_lines(gates)))
+    costs = cost_text.compared_costs(comparison.usage_a, comparison.usage_b, comparison.costs)
+    rows = [[code_span(cell, in_table=True) for cell in row] for row in costs]
+    _append_lines(path, (*lines, *_table(("cost", "", "of"), rows), *_gate_lines(gates)))
 
 
 def _append_lines(path: Path, lines: Iterable[str]) -> None:
@@ -66,7 +69,8 @@ def _summary_lines(found: ScoredRun, gates: Sequence[Gate]) -> Iterator[str]:
     head = summary["score"]
     estimate = Estimate(**{name: head[name] for name in Estimate.__struct_fields__ if name in head})
     model = run_names.short_model_name(summary["model"])
-    yield f"## {code_span(summary['suite'])}: {code_span(model)}"
+    suite = run_names.label_suite(summary["suite"], summary.get("data_label", ""))
+    yield f"## {code_span(suite)}: {code_span(model)}"
     yield ""
     yield (
         f"{code_span(head.get('title') or head['name'])} "
@@ -74,9 +78,20 @@ def _summary_lines(found: ScoredRun, gates: Sequence[Gate]) -> Iterator[str]:
         f"n = {number_format.format_count(head['n'])}, "
         f"not run {number_format.format_count(summary['n_not_run'])}"
     )
+    for line in floor_text.summary_lines(summary.get("floors")):
+        yield ""
+        yield code_span(line)
     if caution := summary.get("caution"):
         yield ""
         yield f"Caution: {code_span(caution)}"
+    series = run_series.find_series(found.run)
+    if series is not None:
+        for line in filter(None, (run_series.describe_series(series), *series.faults)):
+            yield ""
+            yield code_span(line)
+    if cost := cost_text.summary_cost_line(summary):
+        yield ""
+        yield f"Cost: {code_span(cost.removeprefix('cost '))}"
     yield from _gate_lines(gates)
     yield from _failure_lines(found)
     yield from _not_run_lines(found)
@@ -104,7 +119,8 @@ def _failure_lines(found: ScoredRun) -> Iterator[str]:
     causes: Counter[str] = Counter()
     evidence: Counter[str] = Counter()
     for outcome in found.iterate_outcomes():
-        if (label := outcome.primary_label) is not None:
+        label = outcome.primary_label
+        if label is not None and VARIATION_AXIS not in outcome.score.axes:
             causes[found.cause_text(label)] += 1
             if first_line := label.evidence.strip().partition("\n")[0]:
                 evidence[first_line] += 1

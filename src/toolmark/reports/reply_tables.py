@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from toolmark.core import number_format
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Cell, Table
+from toolmark.core.text_excerpt import shorten_text
 from toolmark.reports import reply_text
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.reply_cautions import MAX_NAMED, NAME_KINDS, describe_change
@@ -22,6 +23,8 @@ _RATE_LABELS = {
     "tokens_per_s": "of the latency",
     "streamed_tokens_per_s": "after the first token",
 }
+MAX_SHARE_DIFFERENCE = 0.05  # of changed requests, up to which two runs were asked alike
+MAX_EXAMPLE_CHARS = 80
 _QUANTILE_NOTE = "Percentiles by nearest rank, without replies from the cache."
 
 
@@ -93,6 +96,8 @@ def _noted_table(facts: ReplyFacts) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (label, texts.n_replies, "; ".join(texts.examples)) for label, texts in found.items()
     ]
+    if facts.n_cut:
+        rows.append(("cut at the limit of tokens", facts.n_cut, ""))
     rows += [("ended as", n, word) for word, n in facts.finish.items()]
     return Table(
         title="What was changed of requests, and noted of replies",
@@ -135,9 +140,10 @@ def _rates_cell(rates: Rates | None) -> str | None:
 
 
 def difference_warnings(a: ReplyFacts, b: ReplyFacts, *, is_same_model: bool) -> Iterator[str]:
-    """Yield where several names answered within a run, and where those of the two runs differ.
+    """Yield where several names answered within a run, and where the two runs differ in that.
 
-    Runs of different models differ in their names: that is no warning. The names are foreign text.
+    Runs of different models differ in their names: that is no warning. They also differ in what was
+    changed of their requests. The names are foreign text.
     """
     yield from map(visible_text, _difference_texts(a, b, is_same_model))
 
@@ -153,6 +159,25 @@ def _difference_texts(a: ReplyFacts, b: ReplyFacts, is_same_model: bool) -> Iter
         if is_same_model and found_a and found_b and found_a != found_b:
             texts = (_joined_names(found_a, names_a), _joined_names(found_b, names_b))
             yield "the {}s of the runs differ: A {}; B {}".format(label, *texts)
+    for kind in sorted({**a.adaptations, **b.adaptations}):
+        shares = [_changed_share(facts, kind) for facts in (a, b)]
+        if round(abs(shares[0] - shares[1]), 6) > MAX_SHARE_DIFFERENCE:
+            texts = (_changed_text(a, kind), _changed_text(b, kind))
+            yield "requests were changed otherwise ({}): A in {}; B in {}".format(kind, *texts)
+
+
+def _changed_share(facts: ReplyFacts, kind: str) -> float:
+    """Return the share of the requests of a run that were changed in a way."""
+    found = facts.adaptations.get(kind)
+    return found.n_replies / facts.n_replies if found is not None and facts.n_replies else 0.0
+
+
+def _changed_text(facts: ReplyFacts, kind: str) -> str:
+    found = facts.adaptations.get(kind)
+    if found is None:
+        return "none"
+    counts = f"{format_count(found.n_replies)} of {format_count(facts.n_replies)}"
+    return f"{counts} ({shorten_text(next(iter(found.examples), ''), MAX_EXAMPLE_CHARS)})"
 
 
 def _joined_names(found: set[str], names: AnsweredNames) -> str:

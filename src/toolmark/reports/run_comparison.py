@@ -12,8 +12,11 @@ from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Estimate
 from toolmark.reports import reply_tables, run_differences, run_names
 from toolmark.reports.comparison_report import MAX_FLIPS_LISTED, Comparison
+from toolmark.reports.table_format import visible_text
+from toolmark.runs import cost_estimates
+from toolmark.runs.floor_numbers import measure_common_floor
 from toolmark.runs.run_store import Run
-from toolmark.runs.run_usage import run_usage
+from toolmark.runs.run_usage import RunUsage, read_episode_costs, run_usage
 from toolmark.runs.stored_presentation import (
     StoredPresentation,
     finishing_command_of,
@@ -23,7 +26,7 @@ from toolmark.runs.stored_presentation import (
 )
 from toolmark.statistics.confidence_intervals import group_codes
 from toolmark.statistics.label_formulas import PredictionPoweredMean
-from toolmark.statistics.metric_formulas import Metric
+from toolmark.statistics.metric_formulas import FilteredFormula, Formula, Mean, Metric
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired, holm_adjusted
 from toolmark.statistics.score_columns import Columns, Names, gather_columns
 
@@ -42,7 +45,10 @@ def compare_runs(
     """
     suite_a, suite_b = a.info.plan.suite, b.info.plan.suite
     if suite_a != suite_b:
-        raise UsageError(f"different suites: {a.path} is {suite_a!r}, {b.path} is {suite_b!r}")
+        raise UsageError(
+            f"different suites: {a.path} is {suite_a!r}, {b.path} is {suite_b!r}; next: compare "
+            "runs of one suite"
+        )
     presentation = _stored_presentation(a)
     chosen_rule = _check_rule(a, presentation, rule)
     _check_rule(b, _stored_presentation(b), chosen_rule)
@@ -60,18 +66,20 @@ def compare_runs(
     )
     with report_mismatch_as_damage(a, b):
         numbers = _comparison_fields(a, presentation, chosen_rule, table_a, table_b, test)
-        _, rows_a, rows_b = _common_headline(presentation.metrics[chosen_rule], table_a, table_b)
+        head, rows_a, rows_b = _common_headline(presentation.metrics[chosen_rule], table_a, table_b)
         scores = (name_a, numbers["score_a"]), (name_b, numbers["score_b"])
         usage_a, usage_b = run_usage(a), run_usage(b)
         return Comparison(
             a=name_a,
             b=name_b,
             rule=chosen_rule,
+            data_label=visible_text(a.info.data_label),
             **numbers,
             settings=settings,
             warnings=(
+                *(["A and B are the same run"] if a.path.resolve() == b.path.resolve() else []),
                 *_partial_warnings(scores, rows_a, rows_b),
-                *_correction_warnings(presentation.metrics[chosen_rule][0]),
+                *_correction_warnings(head, rows_a, rows_b),
                 *run_differences.difference_warnings(a, b, *changed),
                 *reply_tables.difference_warnings(
                     usage_a.replies,
@@ -82,7 +90,30 @@ def compare_runs(
             n_changed=changed[0],
             usage_a=usage_a,
             usage_b=usage_b,
+            **({} if changed[0] else _floor_numbers((a, b), chosen_rule, head, rows_a, rows_b)),
+            costs=None if changed[0] else _compare_costs(a, b, rows_a, rows_b, usage_a, usage_b),
         )
+
+
+def _floor_numbers(
+    runs: Sequence[Run], rule: str, head: Metric, a: Columns, b: Columns
+) -> dict[str, Any]:
+    """Return the highest floor on the tasks of both, and each run minus it."""
+    in_both = set(a.task[a.run]) & set(b.task[b.run])
+    common = [table.where(np.isin(table.task, [*in_both])) for table in (a, b)]
+    name, above = measure_common_floor(runs, common, head, rule)
+    return {"floor": name, "above_a": above[0], "above_b": above[1]} if name else {}
+
+
+def _compare_costs(
+    a: Run, b: Run, rows_a: Columns, rows_b: Columns, usage_a: RunUsage, usage_b: RunUsage
+) -> PairedComparison | None:
+    """Return the difference of US$ per task; None where a run has no known cost."""
+    if any(each.cost is None or each.cost.model.new_usd is None for each in (usage_a, usage_b)):
+        return None
+    return cost_estimates.compare_costs(
+        rows_a, rows_b, read_episode_costs(a), read_episode_costs(b)
+    )
 
 
 def _comparison_fields(
@@ -99,8 +130,9 @@ def _comparison_fields(
     return {
         "score_a": head.measure(a),
         "score_b": head.measure(b),
-        "paired": test(compare_paired(rows_a, rows_b)),
+        "paired": test(compare_paired(rows_a, rows_b, _compared_formula(head, rows_a, rows_b))),
         "compared_rows": head.label if head.filters else "",
+        "lower_is_better": head.lower_is_better,
         "common_levels": _common_levels(rows_a, rows_b),
         "measures": tuple(map(test, _paired_measures(metrics, a, b))),
         "levels": {
@@ -194,29 +226,45 @@ def _partial_warnings(
     )
 
 
-def _correction_warnings(head: Metric) -> Iterator[str]:
-    """Yield a warning where labels correct the headline: the difference is not corrected."""
-    if isinstance(head.formula, PredictionPoweredMean):
+def _compared_formula(head: Metric, a: Columns, b: Columns) -> Formula:
+    """Return the headline's formula; the judge's mean unless labels correct it in both runs."""
+    formula = head.formula
+    if isinstance(formula, PredictionPoweredMean):
+        return formula if formula.is_corrected(a) and formula.is_corrected(b) else Mean()
+    return formula
+
+
+def _correction_warnings(head: Metric, a: Columns, b: Columns) -> Iterator[str]:
+    """Yield a warning where labels correct the headline of one run alone."""
+    formula = head.formula
+    if not isinstance(formula, PredictionPoweredMean):
+        return
+    if formula.is_corrected(a) != formula.is_corrected(b):
         yield (
-            "the difference is between the judge's verdicts; labels of people, which may correct "
-            "each score, do not correct it"
+            "labels of people correct the score of one run alone; they do not correct the "
+            "difference, which is between the judge's verdicts"
         )
 
 
 def _paired_measures(
     metrics: Sequence[Metric], a: Columns, b: Columns
 ) -> Iterator[PairedComparison]:
-    """Yield a comparison for each further metric that is a mean of a part of the verdicts."""
-    for metric in metrics:
-        if not metric.compared_part:
+    """Yield a comparison for each further metric that measures something else.
+
+    That is any but the mean value over some of the rows: the levels and the categories show these.
+    """
+    for metric in metrics[1:]:
+        formula = _unfiltered(metric.formula)
+        if isinstance(formula, Mean) and not formula.part:
             continue
         rows_a, rows_b = (metric.select_rows(table) for table in (a, b))
-        share = metric.formula.is_share
-        found = compare_paired(
-            rows_a, rows_b, name=metric.label, part=metric.compared_part, share=share
-        )
+        found = compare_paired(rows_a, rows_b, metric.formula, name=metric.label)
         if found.n_pairs:
             yield found
+
+
+def _unfiltered(formula: Formula) -> Formula:
+    return _unfiltered(formula.formula) if isinstance(formula, FilteredFormula) else formula
 
 
 def _without_test(found: PairedComparison) -> PairedComparison:

@@ -87,6 +87,9 @@ def difference_warnings(a: Run, b: Run, n_changed: int, example: str) -> Iterato
         yield f"the suite's parameters differ: {names}"
     if a.info.hashes != b.info.hashes:
         yield "the data behind the runs differ (hashes)"
+    wires = [each.info.plan.wire or number_format.DASH for each in (a, b)]
+    if a.info.plan.model == b.info.plan.model and wires[0] != wires[1]:
+        yield f"one model was asked on different wires: {' and '.join(wires)}"
     yield from _user_warnings(a, b)
     judges_a, judges_b = _judge_names(a), _judge_names(b)
     if judges_a and judges_b and judges_a != judges_b:
@@ -125,11 +128,16 @@ def _differing_scorer_files(a: Run, b: Run) -> list[str]:
 
 
 def count_changed_tasks(a: Run, b: Run) -> tuple[int, str]:
-    """Count the common tasks whose content differs; name the first and its differing field."""
+    """Count the common tasks whose content differs; name the first and its differing field.
+
+    Variations do not count: no number of a comparison rests on them.
+    """
     if a.info.tasks_sha256 and a.info.tasks_sha256 == b.info.tasks_sha256:
         return 0, ""
     digests = {
-        task.id: hashlib.sha256(json_codec.encode_record(task)).digest()[:8] for task in a.tasks()
+        task.id: hashlib.sha256(json_codec.encode_record(task)).digest()[:8]
+        for task in a.tasks()
+        if task.variation is None
     }
     n_changed, example = 0, ""
     for task in b.tasks():

@@ -18,13 +18,18 @@ from toolmark.reports import (
     charts,
     cost_text,
     failure_causes,
+    floor_text,
     reply_tables,
     run_names,
+    run_series,
     table_format,
     usage_text,
 )
 from toolmark.reports.failure_causes import Causes
 from toolmark.reports.table_format import Grid
+from toolmark.runs import floor_numbers
+from toolmark.runs.floor_numbers import FloorNumbers
+from toolmark.runs.run_plan import PlannedDraw
 from toolmark.runs.run_store import Run
 from toolmark.runs.run_usage import RunUsage, run_usage
 from toolmark.runs.stored_presentation import (
@@ -35,7 +40,7 @@ from toolmark.runs.stored_presentation import (
 from toolmark.runs.suite import ComparedRun
 from toolmark.statistics.estimates import count_groups, estimate_repeat_noise
 from toolmark.statistics.metric_formulas import Metric
-from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.statistics.score_columns import Columns, gather_columns, without_variations
 from toolmark.suites import suite_registry
 
 MAX_NOTES = 20  # notes on one part of the environment
@@ -75,10 +80,12 @@ class RunFacts:
     index: int
     name: str
     suite: str
+    data_label: str
     model: str
     setting_text: str
     caution: str
     headline: Estimate
+    floors: FloorNumbers | None
     rules: list[RuleNumbers]
     noise_note: str
     notes: list[str]
@@ -92,6 +99,27 @@ class RunFacts:
     causes: list[Causes]
     not_run_reasons: Grid
     not_run_rows: Grid
+
+    @property
+    def suite_text(self) -> str:
+        """The suite, and what its tasks are where they are not published."""
+        return run_names.label_suite(self.suite, self.data_label)
+
+    @property
+    def floor_lines(self) -> list[str]:
+        """What is said of the floors next to the headline."""
+        return [] if self.floors is None else floor_text.floors_lines(self.floors)
+
+    @property
+    def floor_value(self) -> float | None:
+        """The highest floor, where it is a share."""
+        highest = self.floors.highest if self.floors is not None else None
+        return highest.value if highest is not None and self.headline.is_share else None
+
+    @property
+    def floor_cells(self) -> tuple[str, str]:
+        """The highest floor with its agent, and the difference from it; dashes without one."""
+        return floor_text.floor_cells(self.floors)
 
     @property
     def group_note(self) -> str:
@@ -124,7 +152,9 @@ def _run_facts(
     measured = [
         _measure_rule(rule, table, presentation.metrics[rule]) for rule, table in by_rule.items()
     ]
-    reasons, absent = failure_causes.not_run_grids(run.scores(), presentation.rules[0])
+    reasons, absent = failure_causes.not_run_grids(
+        without_variations(run.scores()), presentation.rules[0]
+    )
     suite_tables, used = presentation.tables, run_usage(run)
     repeated_tables = [
         table
@@ -135,10 +165,14 @@ def _run_facts(
         index=index,
         name=name,
         suite=plan.suite,
+        data_label=table_format.visible_text(run.info.data_label),
         model=table_format.visible_text(run_names.short_model_name(plan.model)),
         setting_text=_run_description(run),
         caution=table_format.visible_text(presentation.caution),
         headline=measured[0].estimates[0],
+        floors=floor_numbers.read_floor_numbers(
+            run, first, presentation.metrics[presentation.rules[0]][0], presentation.rules[0]
+        ),
         rules=measured,
         noise_note=_noise_sentence(first),
         notes=list(filter(None, (_remove_interval_note(table.note) for table in repeated_tables))),
@@ -148,10 +182,14 @@ def _run_facts(
         origins=_origin_rows(run),
         environment=_environment_grid(run),
         replies=list(map(table_format.make_grid, reply_tables.run_tables(used.replies))),
-        groups=list(_page_sections(item for item in suite_tables if item not in repeated_tables)),
+        groups=list(
+            _page_sections((item for item in suite_tables if item not in repeated_tables), index)
+        ),
         causes=failure_causes.merge_equal_causes(
             [
-                failure_causes.count_causes(index, run.scores(), name, presentation.failure_names)
+                failure_causes.count_causes(
+                    index, without_variations(run.scores()), name, presentation.failure_names
+                )
                 for name in presentation.rules
             ]
         ),
@@ -331,7 +369,7 @@ def _noise_sentence(table: Columns) -> str:
 
 def _setting_rows(run: Run, used: RunUsage) -> Iterator[tuple[str, str]]:
     info, plan = run.info, run.info.plan
-    yield "suite", plan.suite
+    yield "suite", run_names.label_suite(plan.suite, info.data_label)
     yield "model", table_format.visible_text(plan.model)
     yield "base URL", plan.base_url
     yield "simulated user", table_format.visible_text(plan.user.get("model", ""))
@@ -343,6 +381,9 @@ def _setting_rows(run: Run, used: RunUsage) -> Iterator[tuple[str, str]]:
     yield "seed", str(info.seed)
     yield "tasks × repeats", f"{number_format.format_count(info.n_tasks)} × {plan.repeats}"
     yield "selection", _selection_text(run)
+    series = run_series.find_series(run)
+    yield "runs", run_series.describe_series(series)
+    yield "logbook", table_format.visible_text("; ".join(series.faults if series else ()))
     yield "created", info.created
     yield "took", usage_text.usage_line(used)
     yield (
@@ -361,9 +402,20 @@ def _selection_text(run: Run) -> str:
         "limit": plan.limit,
         "sample": plan.sample,
         "tasks": plan.tasks,
+        "plan": "" if plan.study is None else _draw_text(plan.study),
         "ids": list(plan.ids) if len(plan.ids) <= MAX_IDS_LISTED else _shortened_ids(plan.ids),
     }
     return _settings_text(chosen)
+
+
+def _draw_text(draw: PlannedDraw) -> str:
+    n_items = number_format.pluralize(draw.n_items, "item")
+    without = (
+        f", without {number_format.format_count(len(draw.excluded_items))} of the pilot"
+        if draw.excluded_items
+        else ""
+    )
+    return f"{n_items}{without} (seed {draw.seed}, sha256 {draw.plan_sha256[:12]})"
 
 
 def _shortened_ids(ids: Sequence[str]) -> str:
@@ -419,8 +471,13 @@ def _first_cell(row: tuple[str, str, str]) -> str:
     return row[0]
 
 
-def _page_sections(items: Iterable[Table | Chart]) -> Iterator[PageSection]:
-    """Yield the sections in the suite's order; adjacent charts share a row."""
+def _page_sections(
+    items: Iterable[Table | Chart], run_index: int | None = None
+) -> Iterator[PageSection]:
+    """Yield the sections in the suite's order; adjacent charts share a row.
+
+    `run_index` is the run that cells link to, None for sections of several runs.
+    """
     group_charts: list[tuple[Chart, Markup]] = []
     for item in items:
         if isinstance(item, Chart):
@@ -429,6 +486,6 @@ def _page_sections(items: Iterable[Table | Chart]) -> Iterator[PageSection]:
         if group_charts:
             yield PageSection(group_charts, None)
             group_charts = []
-        yield PageSection([], table_format.make_grid(item))
+        yield PageSection([], table_format.make_grid(item, run_index))
     if group_charts:
         yield PageSection(group_charts, None)

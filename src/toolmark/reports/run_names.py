@@ -107,6 +107,8 @@ def _run_settings(run: Run) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in _UNSET}
 
 
+THOUGHT_SETTINGS = ("encrypted_reasoning", "reasoning_history")
+"""The settings without which a model's thoughts do not go back to it."""
 _UNSET: tuple[Any, ...] = (None, "", [], (), {})
 
 
@@ -124,10 +126,19 @@ def suite_cause_label(suite_cause: str, failure_names: Mapping[str, str]) -> str
     return visible_text(" ".join(filter(None, (suite_cause, failure_names.get(suite_cause, "")))))
 
 
+def label_suite(suite: str, data_label: str) -> str:
+    """Return a suite's name, and in brackets what its tasks are where they are not published."""
+    return f"{suite} ({visible_text(data_label)})" if data_label else suite
+
+
 def left_out_settings(info: RunInfo) -> Iterator[str]:
-    """Yield a line on the settings that the server refused, and one on those never sent."""
-    if info.refused_settings:
-        yield f"the server refused {', '.join(info.refused_settings)}: its own default was used"
+    """Yield a line each on settings and on thoughts that the server refused, and on unsent ones."""
+    thoughts = [name for name in info.refused_settings if name in THOUGHT_SETTINGS]
+    settings = [name for name in info.refused_settings if name not in THOUGHT_SETTINGS]
+    if settings:
+        yield f"the server refused {', '.join(settings)}: its own default was used"
+    if thoughts:
+        yield f"the server refused {', '.join(thoughts)}: no thoughts went back to the model"
     if info.unsent_settings:
         names = ", ".join(info.unsent_settings)
         yield f"not sent: {names}: this provider's profile leaves it out; its own default was used"

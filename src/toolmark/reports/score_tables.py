@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from toolmark.core import number_format
 from toolmark.core.records import Estimate, Table
+from toolmark.reports import floor_text
 from toolmark.reports.run_facts import RuleNumbers, RunFacts
 from toolmark.statistics import interval_limits
 
@@ -20,6 +21,9 @@ def score_tables(shown_runs: Sequence[RunFacts]) -> Iterator[Table]:
     Grading rules with equal numbers share a column or table. A single number gets no table.
     """
     if len(shown_runs) == 1:
+        floors = shown_runs[0].floors
+        if floors is not None and floors.highest is not None:
+            yield floor_text.floors_table(floors)
         found = [
             (_rule_label(names), numbers) for names, (numbers,) in _group_equal_rules(shown_runs)
         ]

@@ -42,11 +42,12 @@
   const details = (episode) => read(`e${episode.at}`);
 
   // --- filters -------------------------------------------------------------------------
-  const state = { run: "", rule: "", outcome: "", cause: "", category: "", find: "", axes: {} };
+  const state = { run: "", rule: "", outcome: "", cause: "", category: "", find: "", axes: {}, traits: {} };
   const rules = [...new Set(runs.flatMap((run) => run.rules))];
   const rule = (e) => (state.rule in e.outcome ? state.rule : Object.keys(e.outcome)[0]);
   const outcome = (e) => e.outcome[rule(e)].replace(" ", "_");
   const cause = (e) => e.cause[rule(e)] || [];
+  const traits = (e) => (e.traits || {})[rule(e)] || {};
 
   const tally = (values) => {
     const counts = new Map();
@@ -92,6 +93,11 @@
       if (levels.length < 2 || levels.length > 200) continue;
       selects[`axis ${axis}`] = pick(axis, counted(levels), (v) => { state.axes[axis] = v; });
     }
+    for (const trait of new Set(episodes.flatMap((e) => Object.keys(traits(e))))) {
+      const words = tally(episodes.map((e) => traits(e)[trait]).filter((v) => v !== undefined));
+      if (words.length < 2 || words.length > 200) continue;
+      selects[`trait ${trait}`] = pick(trait, counted(words), (v) => { state.traits[trait] = v; });
+    }
     const find = el("input", { type: "search", id: "find", placeholder: "text in id, calls, replies" });
     find.value = state.find;
     let wait;
@@ -111,12 +117,15 @@
     for (const key of Object.keys(selects).filter((k) => k.startsWith("axis "))) {
       set(key, state.axes[key.slice(5)] || "");
     }
+    for (const key of Object.keys(selects).filter((k) => k.startsWith("trait "))) {
+      set(key, state.traits[key.slice(6)] || "");
+    }
     by("find").value = state.find;
   };
   // sets every filter at once; what is not named is cleared
   const show = (wanted) => {
     const blank = { run: "", rule: rules[0], outcome: "", cause: "", category: "", find: "" };
-    Object.assign(state, blank, wanted, { axes: {} });
+    Object.assign(state, blank, wanted, { axes: { ...wanted.axes }, traits: { ...wanted.traits } });
     refill();
     sync();
     update();
@@ -137,6 +146,7 @@
     if (state.cause && !JSON.parse(state.cause).every((word, i) => cause(e)[i] === word)) return false;
     if (state.category && e.category !== state.category) return false;
     if (Object.entries(state.axes).some(([k, v]) => v && (e.axes || {})[k] !== v)) return false;
+    if (Object.entries(state.traits).some(([k, v]) => v && traits(e)[k] !== v)) return false;
     return !state.find || haystack(e).includes(state.find.toLowerCase());
   };
 
@@ -322,6 +332,7 @@
     if (runs[e.run].repeats > 1) facts.push(fact("repeat", e.repeat));
     for (const [axis, level] of Object.entries(e.axes || {})) facts.push(fact(axis, level));
     if (d.ending) facts.push(fact("ended by", d.ending));
+    for (const [trait, word] of Object.entries(traits(e))) facts.push(fact(trait, word));
     facts.push(fact("steps", e.steps), fact("calls", `${thousands(e.calls)}${skipped(e)}`));
     if (e.tokens) facts.push(fact("tokens", thousands(e.tokens)));
     if (e.latency) facts.push(fact("latency", e.latency));

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from toolmark.core import json_codec, number_format
 from toolmark.core.number_format import DASH, format_count, replace_special_spaces
-from toolmark.core.records import Cell, Estimate, Table
+from toolmark.core.records import Cell, EpisodeFilter, Estimate, Table
 
+_INTERVAL_HEAD = " [95 % interval]"
 _SURROGATE = re.compile(f"{json_codec.SURROGATE_MARK}([0-9a-f]{{4}})")
 # what a terminal or a browser would interpret instead of showing: controls, line ends (U+0085,
 # U+2028, U+2029), and marks that change the direction of text
@@ -35,7 +36,10 @@ class Shading:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table ready to print: cells are text, `numeric` says which columns align right."""
+    """A table ready to print: cells are text, `numeric` says which columns align right.
+
+    `links` has the page's filters for each cell as JSON, "" for none; it is empty without links.
+    """
 
     title: str
     head: tuple[str, ...]
@@ -44,11 +48,13 @@ class Grid:
     note: str = ""
     shading: Shading | None = None
     is_collapsed: bool = False
+    links: tuple[tuple[str, ...], ...] = ()
 
 
-def make_grid(table: Table) -> Grid:
-    """Format a table. Short rows are filled with dashes; columns that contain only "" are removed.
+def make_grid(table: Table, run_index: int | None = None) -> Grid:
+    """Format a table; `run_index` is the place on the page of the run whose episodes it links to.
 
+    Short rows are filled with dashes; columns that contain only "" are removed.
     Three columns of a share and its interval, the last two headed low and high, become one.
     """
     width = len(table.head)
@@ -73,7 +79,39 @@ def make_grid(table: Table) -> Grid:
             [cells for _, cells in shaded_columns], len(shown_columns) - len(shaded_columns)
         ),
         is_collapsed=table.is_collapsed,
+        links=tuple(_cell_links(table, [name for name, _ in shown_columns], run_index)),
     )
+
+
+def _cell_links(
+    table: Table, head: Sequence[str], run_index: int | None
+) -> Iterator[tuple[str, ...]]:
+    """Yield the links of each row, for the columns that are shown."""
+    if run_index is None or not (table.row_episodes or table.column_episodes):
+        return
+    anything = EpisodeFilter()
+    by_row = table.row_episodes or (anything,) * len(table.rows)
+    columns = table.column_episodes or (anything,) * len(table.head)
+    by_name = dict(zip(table.head, columns, strict=False))
+    for row in by_row:
+        pairs = ((row, by_name.get(name.removesuffix(_INTERVAL_HEAD))) for name in head)
+        yield tuple(_link_text(run_index, a, b) if a and b else "" for a, b in pairs)
+
+
+def _link_text(run_index: int, row: EpisodeFilter, column: EpisodeFilter) -> str:
+    """Return the page's filters for a cell as JSON; those of the column come on top."""
+    cause = [*(column.cause or row.cause)]
+    filters = {
+        "run": str(run_index),
+        "rule": column.rule or row.rule,
+        "outcome": column.outcome or row.outcome,
+        "cause": json_codec.encode_record(cause).decode() if cause else "",
+        "category": column.category or row.category,
+        "axes": row.axes | column.axes,
+        "traits": row.traits | column.traits,
+    }
+    chosen = {name: value for name, value in filters.items() if value}
+    return json_codec.encode_record(chosen).decode()
 
 
 def _percent_text(cell: Cell) -> str:
@@ -118,7 +156,7 @@ def _join_interval_columns(
             intervals = tuple(
                 _interval_text(heads[i], *row) for row in zip(*interval_columns, strict=True)
             )
-            head = f"{heads[i]} [95 % interval]"
+            head = f"{heads[i]}{_INTERVAL_HEAD}"
             return [
                 *named_columns[:i],
                 (head, intervals),

@@ -10,7 +10,13 @@ from toolmark.core.records import Usage
 from toolmark.runs.run_usage import RunUsage, usage_from_summary
 
 MIN_SHOWN_S = 0.1  # shorter times are not shown
-_OTHER_LABELS = {"not_run": "episodes not run", "user": "the simulated user", "judges": "judges"}
+OTHER_LABELS = {
+    "not_run": "episodes not run",
+    "user": "the simulated user",
+    "judges": "judges",
+    "others": "requests that belong to no episode",
+}
+"""The parts of a run's usage and cost that are not the model's complete episodes."""
 
 
 def summary_usage_line(summary: Mapping[str, Any]) -> str:
@@ -20,7 +26,7 @@ def summary_usage_line(summary: Mapping[str, Any]) -> str:
 
 def usage_line(usage: RunUsage) -> str:
     """Return the usage of the model, then of others; "" where no request was made."""
-    if not usage.n_requests and not any(_other_usage_texts(usage)):
+    if not usage.n_requests and not usage.n_unanswered and not any(_other_usage_texts(usage)):
         return ""
     requests_label = number_format.pluralize(usage.n_requests, "request")
     if usage.n_from_cache:
@@ -28,7 +34,8 @@ def usage_line(usage: RunUsage) -> str:
             f" ({number_format.format_count(usage.n_from_cache)} answered from the cache)"
         )
     model = f"{requests_label}, {_tokens_text(usage.tokens)}"
-    return "; ".join([model, *_time_texts(usage), *_other_usage_texts(usage)])
+    others = *_other_usage_texts(usage), *_unanswered_texts(usage)
+    return "; ".join([model, *_time_texts(usage), *others])
 
 
 def tokens_per_episode(a: RunUsage, b: RunUsage) -> str:
@@ -47,10 +54,14 @@ def tokens_per_episode(a: RunUsage, b: RunUsage) -> str:
 def _tokens_text(usage: Usage) -> str:
     if usage == Usage():
         return "no token counts"
-    cache_counts = {"cached": usage.cached, "put in the cache": usage.cache_written}
-    cache_notes = [
-        f"{number_format.format_count(n)} {what}" for what, n in cache_counts.items() if n
-    ]
+    cache_notes = []
+    if usage.cached:
+        share = (
+            f" = {number_format.format_percent(usage.cached / usage.input)}" if usage.input else ""
+        )
+        cache_notes.append(f"{number_format.format_count(usage.cached)}{share} cached")
+    if usage.cache_written:
+        cache_notes.append(f"{number_format.format_count(usage.cache_written)} put in the cache")
     cached_note = f" ({', '.join(cache_notes)})" if cache_notes else ""
     reasoning_note = (
         f" ({number_format.format_count(usage.reasoning)} reasoning)" if usage.reasoning else ""
@@ -68,8 +79,14 @@ def _time_texts(usage: RunUsage) -> Iterator[str]:
         yield f"replies {reply_time} per episode"
 
 
+def _unanswered_texts(usage: RunUsage) -> Iterator[str]:
+    if usage.n_unanswered:
+        requests = number_format.pluralize(usage.n_unanswered, "request")
+        yield f"{requests} without a usable answer may have been charged too"
+
+
 def _other_usage_texts(usage: RunUsage) -> Iterator[str]:
-    for name, label in _OTHER_LABELS.items():
+    for name, label in OTHER_LABELS.items():
         found: Usage = getattr(usage, name)
         if found != Usage():
             yield f"in addition {label}: {_tokens_text(found)}"

@@ -10,23 +10,20 @@ that is imported by a computed name.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import inspect
 import os
-import pkgutil
 import sys
-import sysconfig
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache, partial
-from importlib.machinery import ModuleSpec, PathFinder
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolmark.core import data_files, entry_points, errors, json_codec, user_modules
 from toolmark.core.called_code import CodeHolder
 from toolmark.models import installed_wires
+from toolmark.runs import module_sources
+from toolmark.runs.module_sources import Module, ModuleFinder, is_library_file
 from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.suite import Scorer, Suite
 
@@ -48,22 +45,6 @@ SCORING_PACKAGES = (
     "core.sentence_encoder",
     "core.seeds",
 )
-_STANDARD_LIBRARY_PATHS = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
-_LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
-
-
-class _Module(NamedTuple):
-    name: str
-    path: Path
-    package: str  # what its relative imports start from
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """The names of all modules that a source may import, and of the data files that it reads."""
-
-    imports: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
 
 
 def spec_hashes(spec: str) -> dict[str, str]:
@@ -90,12 +71,13 @@ def spec_file(spec: str) -> Path | None:
     return root.path if root is not None else None
 
 
-def _spec_module(spec: str) -> _Module | None:
+def _spec_module(spec: str) -> Module | None:
     module_name = spec.rpartition(":")[0]
     if not user_modules.is_file_spec(spec):
-        return _find_module(module_name) if module_name else None  # a file of rows is not a module
+        # a file of rows is not a module
+        return module_sources.find_module(module_name) if module_name else None
     path = Path(module_name)
-    return _Module(path.stem, path, "") if path.is_file() else None
+    return Module(path.stem, path, "") if path.is_file() else None
 
 
 def suite_hashes(suite: Suite) -> dict[str, str]:
@@ -240,14 +222,14 @@ def _settings_of(code_objects: Iterable[Any]) -> list[Any]:
     return [each for each in settings if each[1] is not None]
 
 
-def _spec_modules(spec: str) -> list[_Module]:
+def _spec_modules(spec: str) -> list[Module]:
     root = _spec_module(spec)
     return [root] if root is not None else []
 
 
-def _defining_modules(code_objects: Iterable[Any]) -> list[_Module]:
+def _defining_modules(code_objects: Iterable[Any]) -> list[Module]:
     """Return the modules in which objects are defined. Objects of a notebook have none."""
-    found: dict[str, _Module] = {}
+    found: dict[str, Module] = {}
     for thing in code_objects:
         name = _module_name(thing)
         module = sys.modules.get(name)
@@ -255,7 +237,7 @@ def _defining_modules(code_objects: Iterable[Any]) -> list[_Module]:
         if module is not None and file and Path(file).is_file():
             if name.startswith(user_modules.FILE_MODULE_PREFIX):
                 name = Path(file).stem
-            found[name] = _Module(name, Path(file), module.__package__ or "")
+            found[name] = Module(name, Path(file), module.__package__ or "")
     return list(found.values())
 
 
@@ -269,7 +251,7 @@ def _module_name(thing: Any) -> str:
 
 
 def _module_hashes(
-    roots: Iterable[_Module],
+    roots: Iterable[Module],
     *,
     for_scoring: bool = False,
     excluded: Collection[str] = (),
@@ -280,13 +262,13 @@ def _module_hashes(
     With `for_scoring` also those modules of toolmark in which verdicts are made.
     """
     found: dict[str, str] = {}
-    finder = _ModuleFinder(str(folder or os.getcwd()))
+    finder = ModuleFinder(str(folder or os.getcwd()))
     queue = [root for root in roots if _is_relevant(root, for_scoring=for_scoring)]
     seen = {root.name for root in queue} | {*excluded}
     while queue:
         module = queue.pop()
         found[module.name] = _file_sha256(module.path)
-        source = _read_source(module.path, module.package)
+        source = module_sources.read_source(module.path, module.package)
         for name in source.tables:
             path = data_files.data_path(module.path, name)
             found[f"{module.name}:{name}"] = _file_sha256(path)
@@ -313,7 +295,7 @@ def _may_be_relevant(name: str, *, for_scoring: bool) -> bool:
     return package not in sys.stdlib_module_names
 
 
-def _is_relevant(module: _Module, *, for_scoring: bool) -> bool:
+def _is_relevant(module: Module, *, for_scoring: bool) -> bool:
     """Return whether a module counts: the standard library and most installed packages do not."""
     if not _may_be_relevant(module.name, for_scoring=for_scoring):
         return False
@@ -325,127 +307,8 @@ def _is_relevant(module: _Module, *, for_scoring: bool) -> bool:
     )
 
 
-def is_library_file(path: Path) -> bool:
-    """Return whether a file is of the standard library or of an installed package."""
-    of_python = any(path.is_relative_to(place) for place in _STANDARD_LIBRARY_PATHS)
-    return of_python or bool(_LIBRARY_FOLDERS & {*path.parts})
-
-
 def _file_sha256(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise errors.DataError(f"{path}: cannot read: {error.strerror}") from None
-
-
-def _read_source(path: Path, package: str) -> _Source:
-    """Return what a source names; nothing if it is not Python."""
-    status = path.stat()
-    return _parse_source(path, status.st_mtime_ns, status.st_size, package)
-
-
-@cache
-def _parse_source(path: Path, mtime_ns: int, size_bytes: int, package: str) -> _Source:
-    if path.suffix != ".py":
-        return _Source()
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, OSError):  # importing the module reports the error
-        return _Source()
-    return _Source(
-        tuple(dict.fromkeys(_import_names(tree, package))),
-        tuple(dict.fromkeys(_table_names(tree))),
-    )
-
-
-def _table_names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(
-                func=ast.Name(id="read_table"),
-                args=[ast.Name(id="__file__"), ast.Constant(value=str(name)), _],
-            ):
-                yield name
-
-
-def _import_names(tree: ast.Module, package: str) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for each in node.names:
-                yield from _package_prefixes(each.name)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level and not package:  # Python does not follow these either
-                continue
-            if node.level:
-                upper = package.split(".")[: len(package.split(".")) - node.level + 1]
-                base = ".".join([*upper, *filter(None, [base])])
-            if base:
-                yield from _package_prefixes(base)
-                yield from (f"{base}.{each.name}" for each in node.names)
-
-
-def _package_prefixes(name: str) -> Iterator[str]:
-    """Yield the packages above a dotted name, then the name: importing it runs them all."""
-    parts = name.split(".")
-    return (".".join(parts[: n + 1]) for n in range(len(parts)))
-
-
-def _find_module(name: str) -> _Module | None:
-    return _ModuleFinder(os.getcwd()).find_module(name)
-
-
-class _ModuleFinder:
-    """Finds the sources of modules as importing them would, but imports nothing.
-
-    The packages above a module are not imported: their locations are enough. `folder` is searched
-    last.
-    """
-
-    def __init__(self, folder: str) -> None:
-        self._search_path = [*sys.path, folder]
-        self._locations: dict[str, tuple[str, list[str]]] = {}
-
-    def find_module(self, name: str) -> _Module | None:
-        """Return the location of a module; None where there is none."""
-        origin, package_paths = self._locate(name)
-        if not origin:
-            return None
-        return _Module(name, Path(origin), name if package_paths else name.rpartition(".")[0])
-
-    def _locate(self, name: str) -> tuple[str, list[str]]:
-        """Return a module's file, and the folders of its submodules."""
-        if name not in self._locations:
-            parent = name.rpartition(".")[0]
-            search_path = self._locate(parent)[1] if parent else self._search_path
-            self._locations[name] = _find_on_path(name, search_path) or ("", [])
-            if not parent and self._locations[name] == ("", []):
-                self._locations[name] = _find_with_meta_path(name)
-        return self._locations[name]
-
-
-def _find_on_path(name: str, search_path: Iterable[str]) -> tuple[str, list[str]] | None:
-    portions: list[str] = []
-    for each in search_path:
-        finder = pkgutil.get_importer(each or os.getcwd())
-        found = finder.find_spec(name) if finder is not None else None
-        if found is not None and found.loader is not None:
-            return _spec_location(found)
-        if found is not None:  # a part of a package without a file
-            portions += found.submodule_search_locations or ()
-    return ("", portions) if portions else None
-
-
-def _find_with_meta_path(name: str) -> tuple[str, list[str]]:
-    """Find a module that is on no path, such as a package installed in editable mode."""
-    for finder in sys.meta_path:
-        find = None if finder is PathFinder else getattr(finder, "find_spec", None)
-        found: ModuleSpec | None = find(name, None) if find is not None else None
-        if found is not None:
-            return _spec_location(found)
-    return "", []
-
-
-def _spec_location(found: ModuleSpec) -> tuple[str, list[str]]:
-    origin = found.origin if found.has_location and found.origin else ""
-    return origin, list(found.submodule_search_locations or ())

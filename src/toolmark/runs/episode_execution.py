@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from toolmark.agents.simulated_user import UserWithGoal
 from toolmark.core.canary import RequestGuard
@@ -18,20 +19,44 @@ from toolmark.core.environment import (
 from toolmark.core.errors import EndpointError, ToolEnvironmentError, ToolmarkError, failure_of
 from toolmark.core.failure import ENDPOINT_KINDS, Failure, Stage
 from toolmark.core.model import Control, Model, adapt_function
-from toolmark.core.records import Sampling, Step, Task, ToolFormat, Trajectory
+from toolmark.core.records import Reply, Sampling, Step, Task, ToolFormat, Trajectory, UnusedReply
 from toolmark.runs.episode_time_limit import EpisodeModel, EpisodeTimeout, TimeLimit
 from toolmark.runs.suite import Suite
+from toolmark.runs.variations.own_names import restore_task
+from toolmark.runs.variations.varied_episode import show_names_to_control, vary_environment
 
 
 @dataclass(slots=True)
 class EpisodeProgress:
-    """An episode in progress: how far it came and, where it is not run, why."""
+    """An episode in progress: how far it came and, where it is not run, why.
+
+    `replies` are all that its model and its user gave, each with the stage.
+    """
 
     task: Task
     repeat: int
     stage: Stage = "environment"
     failure: Failure | None = None
     steps: list[Step] = field(default_factory=list)
+    replies: list[tuple[Stage, Reply]] = field(default_factory=list)
+
+    def find_unused_replies(self) -> tuple[UnusedReply, ...]:
+        """Return what was replied and is in no step."""
+        used = Counter(("model", step.reply.usage, step.reply.from_cache) for step in self.steps)
+        said = (said for step in self.steps for said in (step.opening, step.ruling) if said)
+        used.update(("user", each.usage, each.from_cache) for each in said)
+        unused = []
+        for stage, reply in self.replies:
+            key = stage, reply.usage, reply.from_cache
+            used[key] -= 1
+            if used[key] < 0:
+                by: Literal["model", "user"] = "user" if stage == "user" else "model"
+                unused.append(
+                    UnusedReply(
+                        by=by, usage=reply.usage, stop=reply.stop, from_cache=reply.from_cache
+                    )
+                )
+        return tuple(unused)
 
 
 class EpisodeSetting(NamedTuple):
@@ -72,16 +97,20 @@ async def play_episode(
         )
         model = setting.model
         if isinstance(model, Control):
-            bound = adapt_function(model.bind(task, episode.repeat))
+            bound = adapt_function(model.bind(restore_task(task), episode.repeat))
+            bound = show_names_to_control(bound, task)
             model = setting.suite.defaults.agent.adapt_control(bound, tool_format)
         elif model.calls_natively:
             model, tool_format = setting.suite.defaults.agent.adapt_native(model, tool_format)
-        episode_model = EpisodeModel(model, limit, RequestGuard(task.tools))
+        episode_model = EpisodeModel(model, limit, RequestGuard(task.tools), episode.replies)
         async with (
             limit,
-            setting.environment_factory.open_environment(task, setup_states or {}) as environment,
+            setting.environment_factory.open_environment(
+                restore_task(task), setup_states or {}
+            ) as environment,
         ):
             check_environment(environment)
+            environment = vary_environment(environment, task)
             environment = _add_user(environment, episode, setting, limit)
             episode.stage = "agent"
             trajectory = await setting.suite.defaults.agent(
@@ -137,7 +166,7 @@ def _add_user(
     name = model.name
     if isinstance(model, Control):
         model = adapt_function(model.bind(episode.task, episode.repeat))
-    asked = EpisodeModel(model, limit, RequestGuard(), "user")
+    asked = EpisodeModel(model, limit, RequestGuard(), episode.replies, "user")
     user = UserWithGoal(description, asked, name, episode.repeat)
     return EnvironmentWithUser(environment, user)
 

@@ -75,13 +75,19 @@ class EpisodeModel(DelegatingModel):
     """The model of one episode, or the one that speaks for its user.
 
     It shows the time limit when it is waited for, and its errors are marked with its stage. The
-    guard sees each request first.
+    guard sees each request first. `replies` gets each reply with its stage.
     """
 
     def __init__(
-        self, model: Model, limit: TimeLimit, guard: RequestGuard, stage: Stage = "model"
+        self,
+        model: Model,
+        limit: TimeLimit,
+        guard: RequestGuard,
+        replies: list[tuple[Stage, Reply]],
+        stage: Stage = "model",
     ) -> None:
         super().__init__(model)
+        self._replies = replies
         self._limit = limit
         self._guard = guard
         self._stage = stage
@@ -96,4 +102,5 @@ class EpisodeModel(DelegatingModel):
             mark_stage(error, self._stage)
             raise
         self._limit.stage = "environment"
+        self._replies.append((self._stage, reply))
         return reply

@@ -29,6 +29,7 @@ from toolmark.runs.stored_presentation import (
     omitted_table,
 )
 from toolmark.runs.suite import Scorer
+from toolmark.runs.variations.own_names import restore_task, restore_trajectory
 from toolmark.scoring.episode import Episode
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns
@@ -45,8 +46,12 @@ def write_presentation(
     by_rule: Mapping[str, Columns],
     metrics: Mapping[str, Sequence[Metric]],
     caution: str,
+    effects: Sequence[Table] = (),
 ) -> StoredPresentation:
-    """Store how readers see the scores, and return it. Raises DataError for a full disk."""
+    """Store how readers see the scores, and return it. Raises DataError for a full disk.
+
+    `effects` are the tables on variations, which come before those of the suite.
+    """
     headline = by_rule[scorer.rules[0]]
     tables = _call_or_show_fault(
         "Tables", lambda: (*scorer.presentation.tables(by_rule), *scorer.presentation.evidence(run))
@@ -54,7 +59,7 @@ def write_presentation(
     made = StoredPresentation(
         rules=scorer.rules,
         metrics={name: tuple(found) for name, found in metrics.items()},
-        tables=tuple(tables),
+        tables=(*effects, *tables),
         level_names=_level_names(run, scorer, headline),
         failure_names=dict(scorer.presentation.failure_names),
         overview=scorer.presentation.overview,
@@ -92,7 +97,8 @@ def _episode_views(run: Run, show: ViewFunction) -> Iterator[EpisodeViews]:
         task = run.task(trajectory.task)
         if task.kind != "scored":
             continue
-        views = _call_or_show_fault("Views", partial(show, Episode(task, trajectory)))
+        own = Episode(restore_task(task), restore_trajectory(task, trajectory))
+        views = _call_or_show_fault("Views", partial(show, own))
         if views:
             yield _bounded_views(task, trajectory.repeat, views)
 

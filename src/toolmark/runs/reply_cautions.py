@@ -1,4 +1,4 @@
-"""What a reader must know of who answered: that it changed, or that the model lost its thoughts."""
+"""What a reader must know of who answered: that it changed, lost its thoughts, or was cut."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from toolmark.runs.reply_facts import AnsweredName, AnsweredNames, ReplyFacts
 MAX_NAMED = 3  # names that a caution lists
 MAX_NAME_CHARS = 60
 MAX_OVERLAP = 0.05  # of all replies: so far episodes at the same time mix two names, one after one
+MIN_CUT_SHARE = 0.01  # of the replies, from which it is said that they were cut
 NAME_KINDS = {
     "models": "model version",
     "fingerprints": "system fingerprint",
@@ -24,8 +25,11 @@ LOSSES = {
 }
 
 
-def list_cautions(facts: ReplyFacts) -> Iterator[str]:
-    """Yield a sentence on each kind of name that changed, and on thoughts that were not sent."""
+def list_cautions(facts: ReplyFacts, max_tokens: int | None = None) -> Iterator[str]:
+    """Yield a sentence on each kind of name that changed, on lost thoughts, and on cut replies.
+
+    `max_tokens` is the limit of a reply in the settings of the run, None for none.
+    """
     for field, label in NAME_KINDS.items():
         names: AnsweredNames = getattr(facts, field)
         if names.n_names > 1:
@@ -34,6 +38,20 @@ def list_cautions(facts: ReplyFacts) -> Iterator[str]:
         if (found := facts.adaptations.get(kind)) is not None:
             n = f"{format_count(found.n_replies)} of {pluralize(facts.n_replies, 'request')}"
             yield f"{label} in {n}: {next(iter(found.examples), kind)}"
+    if facts.n_cut and facts.n_cut >= MIN_CUT_SHARE * facts.n_replies:
+        yield _describe_cut(facts, max_tokens)
+
+
+def _describe_cut(facts: ReplyFacts, max_tokens: int | None) -> str:
+    """Return that replies were cut, at which limit, and what to do."""
+    n = f"{format_count(facts.n_cut)} of {pluralize(facts.n_replies, 'reply', 'replies')}"
+    limit = (
+        "that of the endpoint or of its wire, as --max-tokens sets none"
+        if max_tokens is None
+        else f"max_tokens {max_tokens}"
+    )
+    were = "was" if facts.n_cut == 1 else "were"
+    return f"{n} {were} cut at the limit of tokens ({limit}); next: a higher --max-tokens"
 
 
 def describe_change(names: AnsweredNames, label: str) -> str:

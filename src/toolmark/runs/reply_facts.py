@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from toolmark.core.records import Adaptation, Record, Usage
+from toolmark.core.records import Adaptation, Record, StopReason, Usage
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.runs.value_sample import Rates, Times, ValueSample
 
@@ -71,6 +71,7 @@ class ReplyFacts(Record, frozen=True, kw_only=True):
     - `latency_s`, `first_token_s` and `first_call_s`: see `Reply`; the last two only if streamed.
     - `tokens_per_s`: output tokens over the latency, of replies that were not streamed.
       `streamed_tokens_per_s`: output tokens over the time after the first token.
+    - `n_cut`: replies that ended at a limit of tokens.
     - `adaptations`, `defects`: see `Reply`. `finish`: the endpoint's own words for the end, of
       replies for which they say more than the stop reason.
     """
@@ -85,6 +86,7 @@ class ReplyFacts(Record, frozen=True, kw_only=True):
     first_call_s: Times | None = None
     tokens_per_s: Rates | None = None
     streamed_tokens_per_s: Rates | None = None
+    n_cut: int = 0
     adaptations: dict[str, CountedTexts] = {}
     defects: CountedTexts | None = None
     finish: dict[str, int] = {}
@@ -107,6 +109,7 @@ class ReplyLine(Record, frozen=True, kw_only=True):
     first_call_s: float | None = None
     adaptations: tuple[Adaptation, ...] = ()
     defects: tuple[str, ...] = ()
+    stop: StopReason = "stop"
     finish: str = ""
     complaint: str = ""
     reasoning: str = ""
@@ -130,7 +133,7 @@ class ReplyFactsCounter:
     """Counts replies one by one, in the order of the episodes."""
 
     def __init__(self) -> None:
-        self._n_replies = self._n_from_cache = 0
+        self._n_replies = self._n_from_cache = self._n_cut = 0
         self._sources: dict[_Names, _Source] = {}
         self._latency, self._first_token, self._first_call = (ValueSample() for _ in range(3))
         self._rates, self._streamed_rates = ValueSample(), ValueSample()
@@ -142,6 +145,7 @@ class ReplyFactsCounter:
     def add_reply(self, reply: ReplyLine, episode: tuple[str, int]) -> None:
         """Count a reply of an episode: task and repeat."""
         self._n_replies += 1
+        self._n_cut += reply.stop == "length"
         names = (reply.model, reply.fingerprint, reply.upstream)
         source = self._sources.get(names) or self._add_source(names, episode)
         source.n_replies += 1
@@ -174,6 +178,7 @@ class ReplyFactsCounter:
             first_call_s=self._first_call.measure_times(),
             tokens_per_s=self._rates.measure_rates(),
             streamed_tokens_per_s=self._streamed_rates.measure_rates(),
+            n_cut=self._n_cut,
             adaptations=self._adaptations.count_by_kind(),
             defects=_counted_texts(self._n_defective, self._defects) if self._defects else None,
             finish=dict(self._finish.most_common(MAX_NAMES)),

@@ -10,22 +10,39 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from toolmark.core import entry_points, package_versions
+from toolmark.core.errors import DataError
+from toolmark.core.files import write_atomically
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Task
 from toolmark.environments.mcp import sandbox
 from toolmark.runs import code_hashes, run_folders, run_scoring
 from toolmark.runs.run_plan import Plan
+from toolmark.runs.run_settings import Selection
 from toolmark.runs.run_store import Run, RunWriter
+from toolmark.runs.study_plan import PLAN_FILE, find_planned_selection
 from toolmark.runs.suite import Suite, prepare_nothing
 from toolmark.runs.task_files import TaskEncoder
 from toolmark.runs.task_selection import select_tasks, task_file_path
 from toolmark.runs.termination_signals import interrupt_immediately
 
 
-def create_run(path: Path, plan: Plan, suite: Suite, tasks: Iterable[Task], command: str) -> None:
-    """Write the tasks into a claimed folder, and what is known of the run before it begins."""
+def create_run(
+    path: Path,
+    plan: Plan,
+    suite: Suite,
+    tasks: Iterable[Task],
+    command: str,
+    selection: Selection,
+) -> None:
+    """Write the tasks into a claimed folder, and what is known of the run before it begins.
+
+    A run of a plan has a copy of the plan's file.
+    """
     media_folder = task_file_path(Path(plan.tasks)).with_name("media") if plan.tasks else None
+    planned = find_planned_selection(selection, suite)
     with interrupt_immediately():
+        if planned is not None:
+            _copy_plan(path, planned.data)
         run_folders.write_run(
             path,
             plan,
@@ -36,10 +53,19 @@ def create_run(path: Path, plan: Plan, suite: Suite, tasks: Iterable[Task], comm
             command=command,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             hashes=dict(suite.provenance.hashes),
+            data_label=suite.provenance.data_label,
             versions=package_versions.installed_versions()
             | entry_points.package_versions((plan.spec, *plan.modules, *plan.model_modules))
             | (sandbox.sandbox_record() if suite.environment.starts_processes else {}),
         )
+
+
+def _copy_plan(path: Path, data: bytes) -> None:
+    try:
+        write_atomically(path / PLAN_FILE, data)
+    except OSError as error:
+        run_folders.discard_folder(path)
+        raise DataError(f"{path}: cannot write: {error.strerror}") from None
 
 
 def remake_broken_tasks(
@@ -93,7 +119,7 @@ def _have_tasks_changed(run: Run, suite: Suite, plan: Plan) -> bool:
     ):
         return False
     digest, encoder = hashlib.sha256(), TaskEncoder()
-    for task in select_tasks(suite, plan, suite.provenance.seed):
+    for task in suite.maker.vary(select_tasks(suite, plan, suite.provenance.seed)):
         digest.update(encoder.encode_line(task))
     sound = run.info.sound
     # a run changes tasks without sound for a model that refuses them

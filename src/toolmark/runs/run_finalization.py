@@ -23,6 +23,7 @@ from toolmark.runs.run_lifecycle import STATE_FILE, StateWriter
 from toolmark.runs.run_store import RUN_FILES, SCORER_FILE, Run, absent_score
 from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.suite import Scorer
+from toolmark.runs.variations.own_names import restore_task
 
 
 class _ScoreStatus(Record, frozen=True, kw_only=True):
@@ -81,23 +82,23 @@ def finalize_run(
     state_writer: StateWriter,
     *,
     scorer_id: ScorerId,
+    completed: Collection[EpisodeKey],
 ) -> dict[str, Any]:
     """Add the episodes not run to the scores, write the summary and return it: the run is finished.
 
-    Every stored episode already has its score by this scorer (`keep_valid_scores`), unless the
-    scorer judges the complete run together: then all of it is scored here. The caller has locked
-    the folder.
+    `completed` are all stored episodes. Each already has its score by this scorer
+    (`keep_valid_scores`), unless the scorer judges the complete run together: then all of it
+    is scored here. The caller has locked the folder.
     """
-    done = run.completed_episodes()
-    state_writer.write_state("scoring", len(done))
+    state_writer.write_state("scoring", len(completed))
     episodes.flush()
     if scorer_id.judges_whole_run or run_scoring.first_request_never_fits(run):
         return _replace_scores(run, episodes, scorer, state_writer, _score_all(run, scorer))
-    for score in _score_absent(run, scorer, done):
+    for score in _score_absent(run, scorer, completed):
         episodes.append(score)
     episodes.flush()
     episodes.sync()
-    return _write_summary(run, scorer, state_writer, len(done))
+    return _write_summary(run, scorer, state_writer, len(completed))
 
 
 def rescore_run(run: Run, scorer: Scorer) -> dict[str, Any]:
@@ -186,7 +187,7 @@ def _score_absent(run: Run, scorer: Scorer, done: Collection[EpisodeKey]) -> Ite
     if len(done) == run.info.n_episodes:
         return
     for task, repeat, last in run.absent_episodes(done):
-        found = scorer.score_absent(task, last) if last is not None else {}
+        found = scorer.score_absent(restore_task(task), last) if last is not None else {}
         verdicts = {name: run_scoring.check_verdict(verdict) for name, verdict in found.items()}
         yield absent_score(task, repeat, last.failure if last else None, verdicts)
 

@@ -15,6 +15,18 @@ CODE_HASH_NAMES = ("generator", "prompt")
 MODULE_HASH_FIELDS = ("modules", "model_modules", "user_modules")
 
 
+class PlannedDraw(Record, frozen=True, kw_only=True):
+    """What a run of a plan draws (`study_plan`): so many items, without those of the pilots.
+
+    `plan_sha256` is the hash of the plan's file.
+    """
+
+    plan_sha256: str
+    n_items: int
+    seed: int
+    excluded_items: tuple[str, ...] = ()
+
+
 class Plan(Record, frozen=True, kw_only=True):
     """The request: all that decides whether a run may continue. Equal plans have equal hashes.
 
@@ -32,6 +44,8 @@ class Plan(Record, frozen=True, kw_only=True):
       `description`, which has toolmark's own words. Empty for a suite without one.
     - `user_modules`: the hashes of the user's code of that model, by module.
     - `agent`: the agent that the user chose, "" for the suite's own.
+    - `vary`: the kinds of variations of each task that are asked too.
+    - `study`: the items that a plan of `toolmark plan` draws, None without one.
     """
 
     suite: str
@@ -57,11 +71,18 @@ class Plan(Record, frozen=True, kw_only=True):
     wire: str = ""
     stream: bool = False
     batch: bool = False
+    vary: tuple[str, ...] = ()
+    study: PlannedDraw | None = None
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 over all fields, in hex."""
+        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
 
     @property
     def hash(self) -> str:
         """Eight hex digits over all fields."""
-        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:8]
+        return self.sha256[:8]
 
 
 def plan_differences(old: Plan, new: Plan) -> list[str]:
@@ -101,6 +122,7 @@ _FIELD_LABELS = {
     "audio_format": "the audio format",
     "tool_format": "the tool format",
     "agent": "the agent",
+    "study": "the plan",
 }
 _FIELD_PREFIXES = {
     "parameters": "-T ",

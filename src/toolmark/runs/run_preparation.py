@@ -19,6 +19,7 @@ from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import Connection
 from toolmark.runs.suite import AskedModel, Suite, accepts_any_tool_format
 from toolmark.runs.task_selection import select_tasks
+from toolmark.runs.variations.task_variations import TaskVariations
 
 
 def finish_tasks(
@@ -31,16 +32,20 @@ def finish_tasks(
     chosen = select_tasks(suite, plan, suite.provenance.seed)
     tasks = chosen if plan.tasks else suite.maker.make(chosen)
     if watch is None or tasks is chosen:
-        yield from tasks
+        yield from suite.maker.vary(tasks)
         return
     n = sum(1 for _ in select_tasks(suite, plan, suite.provenance.seed))
     effort = suite.maker.describe_work(select_tasks(suite, plan, suite.provenance.seed))
     progress = runner.Progress(n_planned=0, n_to_make=n, work_description=effort)
     watch(progress)
-    for task in tasks:
-        progress.n_made += 1
-        watch(progress)
-        yield task
+
+    def count_tasks() -> Iterator[Task]:
+        for task in tasks:
+            progress.n_made += 1
+            watch(progress)
+            yield task
+
+    yield from suite.maker.vary(count_tasks())
 
 
 def check_runnable(suite: Suite, plan: Plan) -> None:
@@ -54,6 +59,7 @@ def check_runnable(suite: Suite, plan: Plan) -> None:
         for task in select_tasks(suite, plan, suite.provenance.seed):
             user.write_profile(task)
             scripted_user.read_script(task)
+    check_variations(suite, plan)
     missing = suite.environment.missing_parts(select_tasks(suite, plan, suite.provenance.seed))
     if missing and all(
         suite.environment.missing_parts([task])
@@ -61,6 +67,14 @@ def check_runnable(suite: Suite, plan: Plan) -> None:
     ):
         reasons = {name: reason.partition("\n")[0] for name, reason in missing.items()}
         raise UsageError(f"no task can be run: {join_reasons(reasons)}")
+
+
+def check_variations(suite: Suite, plan: Plan) -> None:
+    """Raise UsageError for a kind of variation that applies to no task of the plan."""
+    if isinstance(suite.maker.vary, TaskVariations):
+        chosen = select_tasks(suite, plan, suite.provenance.seed)
+        drafts = chosen if plan.tasks else map(suite.maker.draft, chosen)
+        suite.maker.vary.check_applicable(drafts)
 
 
 def check_player(suite: Suite, player: Model) -> None:

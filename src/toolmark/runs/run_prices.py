@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError
+from toolmark.core.number_format import format_count, format_usd
 from toolmark.core.records import Sampling
 from toolmark.models import own_prices, price_list
 from toolmark.models.cost_limit import CostLimit, EndpointKey, reply_limits
 from toolmark.models.endpoint_address import EndpointAddress
 from toolmark.models.model_resolver import find_endpoint
-from toolmark.models.token_prices import ModelPrice, batch_price
+from toolmark.models.token_prices import ModelPrice, batch_price, highest_cost
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import Connection, RunSettings
@@ -39,6 +40,13 @@ class PricedModel(NamedTuple):
     price: ModelPrice | None
 
     @property
+    def key(self) -> EndpointKey | None:
+        """The endpoint as it may be shown, and the model there; None for one in this process."""
+        if self.endpoint is None:
+            return None
+        return EndpointKey(secrets.mask_address(self.endpoint.url), self.endpoint.name)
+
+    @property
     def is_free(self) -> bool:
         """Whether asking it costs nothing: a control, a baseline, a scripted user."""
         return self.name.startswith(_FREE)
@@ -54,10 +62,29 @@ class PricedModel(NamedTuple):
         is_own = self.price is not None and self.price.source == own_prices.SOURCE
         if is_own and self.price is not None and self.price.rates != recorded.rates:
             raise UsageError(
-                f"this run was begun with another price of the {self.role}, from {recorded.source};"
-                " next: leave out --price, or begin anew with --fresh"
+                f"this run was begun with another price of the {self.role}: "
+                f"{_rates_text(recorded)} from {recorded.source}; next: leave out --price, or "
+                "begin anew with --fresh"
             )
         return self._replace(price=recorded)
+
+    def describe_change(self, recorded: ModelPrice | None) -> str:
+        """Return that the price was another one when the run began; "" where it was not."""
+        now = self.price
+        if now is None or recorded is None or not (now.is_known and recorded.is_known):
+            return ""
+        if now.rates == recorded.rates:
+            return ""
+        return (
+            f"the list price of the {self.role} is {_rates_text(now)} now, and was "
+            f"{_rates_text(recorded)} ({recorded.source}, {recorded.date}) when this run began; "
+            "all its costs are counted by that one"
+        )
+
+
+def _rates_text(price: ModelPrice) -> str:
+    """Return the lowest rates as `--price` takes them: input and output, in US$ per million."""
+    return f"{price.rates[0].input:g},{price.rates[0].output:g}"
 
 
 def find_prices(
@@ -76,6 +103,7 @@ def find_prices(
     """
     now = datetime.now(UTC)
     own = own_prices.parse_prices(connection.price, now.date())
+    _check_used(own, model, user, judges)
     place = connection.base_url, connection.wire
     examined = _price_model("model", model, own.get("model"), place, sampling, now, needs_sound)
     if connection.batch and "model" not in own and _halves_batches(examined.price):
@@ -88,6 +116,23 @@ def find_prices(
         role, price = f"judge {name}", own.get("judge")
         found.append(_price_model(role, judge, price, (None, None), Sampling(), now))
     return found
+
+
+def _check_used(
+    own: Mapping[str, ModelPrice],
+    model: object,
+    user: object | None,
+    judges: Mapping[str, object],
+) -> None:
+    """Raise UsageError for a price of one whom this run does not ask, or who costs nothing."""
+    asked = {"model": [model], "user": [user] if user else [], "judge": [*judges.values()]}
+    for role in own:
+        free = [each for each in asked[role] if isinstance(each, str) and each.startswith(_FREE)]
+        form = own_prices.SOURCE if role == "model" else f"{own_prices.SOURCE} {role}="
+        if not asked[role]:
+            raise UsageError(f"{form}: this run asks no {role}; next: leave out that price")
+        if len(free) == len(asked[role]):
+            raise UsageError(f"{form}: {free[0]} costs nothing; next: leave out that price")
 
 
 def _price_model(
@@ -118,15 +163,15 @@ def _halves_batches(price: ModelPrice | None) -> bool:
 
 
 class RunMoney(NamedTuple):
-    """The prices of a run by role, and the limit of its cost, if it has one."""
+    """The prices of a run by role, the limit of its cost, if it has one, and notes for people.
+
+    `endpoints` are the models whose replies its files record.
+    """
 
     prices: dict[str, ModelPrice]
     limit: CostLimit | None = None
-
-    @property
-    def unanswered_usd(self) -> float:
-        """What the limit counted for requests whose answer did not arrive, in US$."""
-        return self.limit.unanswered_usd if self.limit is not None else 0.0
+    notes: tuple[str, ...] = ()
+    endpoints: frozenset[EndpointKey] = frozenset()
 
 
 def plan_money(
@@ -147,13 +192,27 @@ def plan_money(
     if not asks:
         return RunMoney({})
     connection, needs_sound = settings.connection, suite.maker.makes_sound
+    if user is None:
+        user = _find_asked_model(suite)
     models = find_prices(model, user, judges, connection, plan.sampling, needs_sound=needs_sound)
+    endpoints = frozenset(each.key for each in models if each.key is not None)
     recorded = {} if stored is None else stored.info.prices
+    changes = [each.describe_change(recorded.get(each.role)) for each in models]
     models = [each.with_recorded_price(recorded.get(each.role)) for each in models]
     prices = {each.role: each.price for each in models if each.price is not None}
-    if connection.max_cost is None:
-        return RunMoney(prices)
-    return RunMoney(prices, make_limit(models, plan, connection.max_cost, paid_so_far(stored)))
+    limit = None
+    if connection.max_cost is not None:
+        limit = make_limit(models, plan, connection.max_cost, paid_so_far(stored))
+    return RunMoney(prices, limit, tuple(filter(None, changes)), endpoints)
+
+
+def _find_asked_model(suite: Suite) -> str | None:
+    """Return the model that the suite's own user asks; None without one that has an address."""
+    name = suite.environment.asked_model
+    try:
+        return name if name and find_endpoint(name, None) is not None else None
+    except UsageError:  # the environment says what is wrong with the name
+        return None
 
 
 def record_judge_prices(run: Run, judges: Mapping[str, object], base_url: str | None) -> None:
@@ -177,7 +236,7 @@ def paid_so_far(stored: Run | None) -> float:
     if stored is None:
         return 0.0
     cost = measure_run_usage(stored).cost
-    return stored.info.unanswered_usd + (cost.paid_usd if cost is not None else 0.0)
+    return stored.info.unrecorded.unanswered_usd + (cost.paid_usd if cost is not None else 0.0)
 
 
 def make_limit(
@@ -192,16 +251,31 @@ def make_limit(
         if each.is_free:
             continue
         _check_limitable(each)
-        assert each.endpoint is not None and each.price is not None
-        key = EndpointKey(secrets.mask_address(each.endpoint.url), each.endpoint.name)
-        prices[key] = each.price
+        assert each.key is not None and each.price is not None
+        prices[each.key] = each.price
     has_limit = plan.wire == "anthropic" or any(each > 0 for each in reply_limits(plan.sampling))
     if not (models[0].is_free or has_limit):
         raise UsageError(
             "--max-cost reserves the longest reply that is possible, and replies have no limit; "
             "next: --max-tokens N"
         )
+    if not spent_usd and not models[0].is_free:
+        _check_room(models[0], plan.sampling, max_cost)
     return CostLimit(max_cost, prices, spent_usd)
+
+
+def _check_room(model: PricedModel, sampling: Sampling, max_cost: float) -> None:
+    """Raise UsageError for a limit within which not even the longest reply of a request fits."""
+    limits = reply_limits(sampling)
+    if not limits or model.price is None:
+        return
+    reply_usd = highest_cost(model.price, 0, max(limits))
+    if reply_usd > max_cost:
+        raise UsageError(
+            f"--max-cost {format_usd(max_cost)} has no room for a single request: its longest "
+            f"reply, of {format_count(max(limits))} tokens, costs {format_usd(reply_usd)}; next: "
+            "a higher --max-cost, or fewer --max-tokens"
+        )
 
 
 def _check_limitable(model: PricedModel) -> None:

@@ -12,7 +12,7 @@ from toolmark.core.records import Sampling
 from toolmark.models import user_model as user_objects
 from toolmark.models.model_resolver import find_endpoint, public_model_address, wire_of_model
 from toolmark.models.wires.request_parts import check_sampling
-from toolmark.runs import code_hashes
+from toolmark.runs import code_hashes, study_plan
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import Connection, Selection
 from toolmark.runs.suite import Suite
@@ -51,6 +51,7 @@ def make_plan(
         wire = wire_of_model(*place, needs_sound=suite.maker.makes_sound)
     is_endpoint = wire is not None
     tasks, user = selection.tasks, record_user(suite, user_model)
+    planned = study_plan.find_planned_selection(selection, suite)
     plan = Plan(
         suite=suite.name,
         parameters=dict(suite.parameters),
@@ -58,7 +59,7 @@ def make_plan(
         base_url=address,
         tool_format=tool_format,
         sampling=merged,
-        repeats=selection.repeats,
+        repeats=selection.repeats if planned is None else planned.repeats,
         limit=selection.limit,
         ids=selection.ids,
         sample=selection.sample,
@@ -75,6 +76,8 @@ def make_plan(
         wire=wire or "",
         stream=connection.stream and is_endpoint,
         batch=connection.batch,
+        vary=selection.vary,
+        study=None if planned is None else planned.draw,
     )
     return plan, model_identity.is_unique and user.is_unique
 

@@ -14,21 +14,25 @@ from msgspec.structs import replace
 
 from toolmark.core.errors import failure_of, suggest_names
 from toolmark.core.failure import NEVER_FITS, Failure
-from toolmark.core.records import Cause, Score, Task, Trajectory, Verdict
+from toolmark.core.records import Cause, Score, Table, Task, Trajectory, Verdict
 from toolmark.environments.mcp import sandbox
 from toolmark.formats.native_format import NativeFormat
 from toolmark.models.token_prices import ModelPrice
 from toolmark.runs import (
     cost_estimates,
+    floor_numbers,
     presentation_writer,
     reply_cautions,
     reply_facts,
+    run_logbook,
     run_usage,
 )
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_store import Run
 from toolmark.runs.sound_record import sound_caution
 from toolmark.runs.suite import Scorer
+from toolmark.runs.variations.own_names import restore_task, restore_trajectory
+from toolmark.runs.variations.variation_kinds import parse_kinds
 from toolmark.scoring.episode import Episode
 from toolmark.scoring.foreign_call_labels import (
     counted_syntax,
@@ -36,8 +40,15 @@ from toolmark.scoring.foreign_call_labels import (
     label_foreign_calls,
 )
 from toolmark.statistics.estimates import count_groups
+from toolmark.statistics.interval_warnings import missing_warning
 from toolmark.statistics.metric_formulas import Metric, PassRate
-from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.statistics.score_columns import VARIATION_AXIS, Columns, gather_columns
+from toolmark.statistics.variation_effects import (
+    VariationEffect,
+    effect_table,
+    measure_effects,
+    summary_fields,
+)
 
 KNOWN_CAUSES = get_args(Cause)
 KNOWN_OUTCOMES = ("correct", "incorrect")
@@ -59,7 +70,8 @@ def score_episode(
     verdicts: dict[str, Verdict] = {}
     if failure is None:
         try:
-            found = scorer.score(Episode(task, trajectory, price))
+            own = Episode(restore_task(task), restore_trajectory(task, trajectory), price)
+            found = scorer.score(own)
             _check_rule_names(found, scorer.rules)
             verdicts = {name: check_verdict(found[name]) for name in scorer.rules if name in found}
             verdicts = label_foreign_calls(task, trajectory, verdicts)
@@ -69,44 +81,42 @@ def score_episode(
             # of toolmark's own errors too: the row or the scorer is wrong
             if failure.kind == "bug":
                 failure = replace(failure, kind="scorer")
-    return _make_score(task, trajectory.repeat, verdicts, failure)
+    return _make_score(scorer, task, trajectory.repeat, verdicts, failure)
 
 
 def _make_score(
-    task: Task, repeat: int, verdicts: dict[str, Verdict], failure: Failure | None
+    scorer: Scorer,
+    task: Task,
+    repeat: int,
+    verdicts: dict[str, Verdict],
+    failure: Failure | None,
 ) -> Score:
+    group = "" if task.axes.get("group") else scorer.group(restore_task(task))
     return Score(
         task=task.id,
         item=task.item or task.id,
         repeat=repeat,
         category=task.category,
-        axes=task.axes,
+        axes={**task.axes, "group": group} if group else task.axes,
         verdicts=verdicts,
         failure=failure,
     )
 
 
 def first_request_never_fits(run: Run) -> bool:
-    """Return whether the first request of every single-turn episode was too long for the model.
+    """Return whether the first request of every episode was too long for the model.
 
     Such a run says nothing about the model: a list of tools that fits in no request would be scored
-    as if the model had called none. This is decided over all completed episodes of scored tasks
-    with one turn, each time that the run is scored. One request that fits is enough to return
-    False.
+    as if the model had called none. This is decided over all completed episodes of scored tasks,
+    each time that the run is scored. One request that fits is enough to return False.
     """
-    if not any(_is_single_turn(task) for task in run.tasks()):
-        return False
     n = 0
     for trajectory in run.trajectories():
-        if _is_single_turn(run.task(trajectory.task)):
+        if run.task(trajectory.task).kind == "scored":
             if not is_first_request_too_long(trajectory):
                 return False
             n += 1
     return n > 0
-
-
-def _is_single_turn(task: Task) -> bool:
-    return task.kind == "scored" and len(task.turns) == 1
 
 
 def is_first_request_too_long(trajectory: Trajectory) -> bool:
@@ -137,6 +147,9 @@ def _check_rule_names(verdicts: Mapping[str, Verdict], rules: Sequence[str]) -> 
 def check_verdict(verdict: Verdict) -> Verdict:
     """Return a verdict if it may be stored. Raises ValueError naming what is invalid."""
     _check_values(verdict.outcome, verdict.value, verdict.parts)
+    for name, word in verdict.traits.items():
+        if not isinstance(word, str):
+            raise ValueError(f"the trait {name!r} of a verdict is a word, got {word!r:.80}")
     for label in verdict.labels:
         if label.cause not in KNOWN_CAUSES:
             raise ValueError(f"no cause {label.cause!r}{suggest_names(label.cause, KNOWN_CAUSES)}")
@@ -176,19 +189,28 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
     notes = (
         sound_caution(run.info.sound),
         _run_caution(run, scorer, table, causes),
-        *reply_cautions.list_cautions(used.replies),
+        *reply_cautions.list_cautions(used.replies, plan.sampling.max_tokens),
         describe_foreign_calls(foreign, int(table.run.sum())),
+        headline_warning(metrics[headline][0], table),
     )
-    caution = "; ".join(filter(None, notes))
+    caution = _join_notes(notes)
+    kinds = [kind.name for kind in parse_kinds(plan.vary)]
+    varied = {kind: gather_columns(run.stored_scores(), headline, kind) for kind in kinds}
+    effects = measure_effects(table, varied, metrics[headline][0])
     presentation_writer.write_views(run, scorer)
-    presentation_writer.write_presentation(run, scorer, by_rule, metrics, caution)
+    presentation_writer.write_presentation(
+        run, scorer, by_rule, metrics, caution, _effect_tables(effects, scorer.rules)
+    )
     head, *parts = [_metric_fields(metric, table) for metric in metrics[scorer.rules[0]]]
-    n_run = int(table.run.sum())
+    n_run_varied = sum(int(each.run.sum()) for each in varied.values())
+    n_run = int(table.run.sum()) + n_run_varied
     summary = {
         "suite": plan.suite,
+        **({"data_label": run.info.data_label} if run.info.data_label else {}),
         "model": plan.model,
         "tool_format": plan.tool_format,
         **({"sample": plan.sample} if plan.sample and plan.limit is None else {}),
+        **({"plan_sha256": plan.study.plan_sha256} if plan.study is not None else {}),
         **({"caution": caution} if caution else {}),
         "n_planned": run.info.n_planned,
         "n_run": n_run,
@@ -197,6 +219,9 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
         **({"foreign_calls": dict(foreign)} if foreign else {}),
         "score": head,
         "parts": {part["name"]: part for part in parts},
+        **({"variations": summary_fields(effects)} if effects else {}),
+        **({"n_run_varied": n_run_varied} if n_run_varied else {}),
+        **_floor_fields(run, metrics[headline][0], table, headline),
         "rule": scorer.rules[0],
         "rules": scorer.rules,
         **_differing_rules(head, {name: (metrics[name][0], by_rule[name]) for name in others}),
@@ -204,8 +229,37 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
         **reply_facts.summary_fields(used.replies),
         "run_dir": str(run.path),
     }
+    # before the summary: without it the run is not finished, and the same command enters it again
+    run_logbook.enter_score(run, summary)
     write_document(Path(run.path) / "summary.json", summary)
     return summary
+
+
+def _effect_tables(effects: Sequence[VariationEffect], rules: Sequence[str]) -> tuple[Table, ...]:
+    return (effect_table(effects, rules[0] if len(rules) > 1 else ""),) if effects else ()
+
+
+def _floor_fields(run: Run, metric: Metric, table: Columns, rule: str) -> dict[str, Any]:
+    found = floor_numbers.read_floor_numbers(run, table, metric, rule)
+    return {} if found is None else {"floors": floor_numbers.floor_fields(found)}
+
+
+def headline_warning(metric: Metric, table: Columns) -> str:
+    """Return what is known against the headline's interval, "" where nothing is."""
+    rows, estimate = metric.select_rows(table), metric.measure(table)
+    missing = missing_warning(rows, estimate)
+    return _join_notes((estimate.warning, missing))
+
+
+def _join_notes(notes: Iterable[str]) -> str:
+    """Join notes to one text; a note begins a sentence where the one before ended one."""
+    joined = ""
+    for note in filter(None, notes):
+        if joined.endswith("."):
+            joined += f" {note[0].upper()}{note[1:]}"
+        else:
+            joined += f"; {note}" if joined else note
+    return joined
 
 
 def _differing_rules(
@@ -216,7 +270,7 @@ def _differing_rules(
     differing = {
         name: fields
         for name, fields in found.items()
-        if (fields["value"], fields["n"]) != (head["value"], head["n"])
+        if any(fields.get(key) != head.get(key) for key in ("value", "n", "leaderboard_value"))
     }
     return {"other_rules": differing} if differing else {}
 
@@ -259,9 +313,12 @@ def _iterate_counting_failures(
 def _count_foreign_calls(
     scores: Iterable[Score], rule: str, counts: Counter[str]
 ) -> Iterator[Score]:
-    """Yield the scores, and count by syntax the episodes with a call as text."""
+    """Yield the scores, and count by syntax the episodes with a call as text.
+
+    Those of varied tasks do not count, as in the headline.
+    """
     for score in scores:
-        verdict = score.verdicts.get(rule)
+        verdict = None if VARIATION_AXIS in score.axes else score.verdicts.get(rule)
         if verdict is not None and verdict.parts and (syntax := counted_syntax(verdict)):
             counts[syntax] += 1
         yield score
@@ -303,8 +360,11 @@ def _metric_fields(metric: Metric, table: Columns) -> dict[str, Any]:
     rows = metric.select_rows(table)
     n_items, n_groups = len(set(rows.item[rows.run])), count_groups(rows)
     covers_all = estimate.n == rows.run.sum()
+    is_partial = bool(estimate.partial)
     optional_fields = {
         "partial": estimate.partial,
+        "leaderboard_value": estimate.value if is_partial else 0,
+        "warning": estimate.warning,
         "title": metric.title,
         "unit": metric.unit,
         # the interval is as wide as the items or groups make it: shown where answers share them
@@ -313,9 +373,9 @@ def _metric_fields(metric: Metric, table: Columns) -> dict[str, Any]:
     }
     return {
         "name": estimate.name,
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
+        "value": None if is_partial else estimate.value,
+        "low": None if is_partial else estimate.low,
+        "high": None if is_partial else estimate.high,
         "n": estimate.n,
         "worst": estimate.worst,
         "best": estimate.best,

@@ -40,6 +40,8 @@ class Selection(Record, frozen=True, kw_only=True):
     - `sample`: so many tasks, drawn evenly over the categories.
     - `tasks`: a JSONL file of tasks, or a folder that `toolmark make` wrote.
     - `repeats`: how often each task is asked.
+    - `vary`: kinds of variations of each task that are asked too (`toolmark run --help`).
+    - `plan`: a file that `toolmark plan` wrote: its items are asked, so often as it says.
     """
 
     limit: int | None = None
@@ -47,6 +49,8 @@ class Selection(Record, frozen=True, kw_only=True):
     sample: int | None = None
     tasks: str = ""
     repeats: int = 1
+    vary: tuple[str, ...] = ()
+    plan: str = ""
 
 
 class Connection(Record, frozen=True, kw_only=True):
@@ -133,6 +137,8 @@ class FlatSettings(TypedDict, total=False):
     sample: int | None
     tasks: str | Path
     repeats: int
+    vary: str | Sequence[str]
+    plan: str | Path
     temperature: float | None
     top_p: float | None
     max_tokens: int | None
@@ -227,8 +233,12 @@ def _plain_values(keywords: Mapping[str, Any]) -> dict[str, Any]:
     flat = dict(keywords)
     if "ids" in flat and isinstance(flat["ids"], str):
         flat["ids"] = [flat["ids"]]
+    if isinstance(flat.get("vary"), str):
+        flat["vary"] = [word.strip() for word in flat["vary"].split(",")]
     if flat.get("tasks") is not None and "tasks" in flat:
         flat["tasks"] = str(flat["tasks"])
+    if flat.get("plan") is not None and "plan" in flat:
+        flat["plan"] = str(flat["plan"])
     if "audio_format" in flat:
         audio_encoding.check_audio_format(flat["audio_format"])
     if flat.get("wire") is not None:

@@ -2,10 +2,10 @@
 
 `run.json`, `tasks.jsonl` and `trajectories.jsonl` are the source data. `attempts.jsonl` says why
 episodes were not run. `state.json` says which process works on the run (`runs.run_lifecycle`).
-`scores.jsonl`, `scorer.json`, `presentation.json`, `views.jsonl`, `summary.json` and `report.html`
-are derived and may be deleted. Each completed episode is appended with one write, so a killed run
-drops only the episodes in progress. An incomplete last line is dropped when the run is opened for
-writing.
+`scores.jsonl`, `scorer.json`, `floors.json`, `presentation.json`, `views.jsonl`, `summary.json` and
+`report.html` are derived and may be deleted. Each completed episode is appended with one write, so
+a killed run drops only the episodes in progress. An incomplete last line is dropped when the run is
+opened for writing.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from toolmark.core.records import (
     Verdict,
 )
 from toolmark.models.token_prices import ModelPrice
+from toolmark.models.unrecorded_requests import Unrecorded
 from toolmark.runs.damaged_files import check_files, damage_advice, has_content
 from toolmark.runs.episode_records import EpisodeKey, EpisodeRecords
 from toolmark.runs.record_files import (
@@ -107,7 +108,8 @@ class RunInfo(Record, frozen=True, kw_only=True):
       of the code that had asked until then.
     - `prices`: of the run's models by role: `model`, `user`, `judge NAME`; those of the last
       session that asked.
-    - `unanswered_usd`: what `--max-cost` counted for requests whose answer did not arrive.
+    - `unrecorded`: what was spent and is in no other file.
+    - `data_label`: what every headline says of tasks that are no published data, "" for nothing.
     """
 
     format: int
@@ -130,7 +132,8 @@ class RunInfo(Record, frozen=True, kw_only=True):
     sound: SoundRecord | None = None
     replaced_hashes: tuple[dict[str, str], ...] = ()
     prices: dict[str, ModelPrice] = {}
-    unanswered_usd: float = 0.0
+    unrecorded: Unrecorded = Unrecorded()
+    data_label: str = ""
 
     @property
     def n_planned(self) -> int:
@@ -414,15 +417,19 @@ class Run:
 
 
 class RunWriter:
-    """A run folder open for writing; one process at a time."""
+    """A run folder open for writing; one process at a time.
 
-    def __init__(self, path: Path) -> None:
+    The tasks of a run that this process has just begun (`is_new`) are not verified.
+    """
+
+    def __init__(self, path: Path, *, is_new: bool = False) -> None:
         self.path = path
         self._lock = lock_folder(path)
         self._lock.__enter__()
         try:
             self.run = Run(path)
-            self.run.verify_tasks()
+            if not is_new:
+                self.run.verify_tasks()
             check_files(path, RUN_FILES)
             for _ in self.run.attempts():  # find a damaged line before anything is asked
                 pass
@@ -447,7 +454,7 @@ class RunWriter:
         server_versions: Mapping[str, Sequence[str]] | None = None,
         wall_s: float = 0.0,
         prices: Mapping[str, ModelPrice] | None = None,
-        unanswered_usd: float = 0.0,
+        unrecorded: Unrecorded | None = None,
         sound: SoundRecord | None = None,
     ) -> None:
         """Add to `run.json`. `missing_parts` replaces what was missing before."""
@@ -462,7 +469,7 @@ class RunWriter:
             server_versions=_merge_notes(info.server_versions, server_versions),
             wall_s=round(info.wall_s + wall_s, 3),
             prices={**info.prices, **(prices or {})},
-            unanswered_usd=round(info.unanswered_usd + unanswered_usd, 9),
+            unrecorded=info.unrecorded if unrecorded is None else info.unrecorded + unrecorded,
             sound=sound or info.sound,
         )
         if noted != info:

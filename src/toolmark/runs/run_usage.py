@@ -7,17 +7,18 @@ episode that was in progress when a run was killed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from toolmark.core.errors import UsageError
-from toolmark.core.records import Record, StopReason, Usage
+from toolmark.core.records import Record, Step, Task, UnusedReply, Usage
+from toolmark.models.token_prices import ModelPrice, uncounted_media_in
 from toolmark.runs import reply_facts, run_costs
 from toolmark.runs.record_files import read_records
 from toolmark.runs.reply_facts import NO_FACTS, ReplyFacts
-from toolmark.runs.run_costs import REFUSALS, CostEstimator, CostMeter, RunCost
+from toolmark.runs.run_costs import REFUSALS, CostEstimator, CostMeter, EpisodeCosts, RunCost
 from toolmark.runs.run_store import Run
 
 
@@ -26,8 +27,11 @@ class RunUsage(Record, frozen=True, kw_only=True):
 
     Reasoning tokens are part of output, cached tokens part of input. `reply_s` is the total time of
     replies, `wall_s` the total time of all sessions of work on the run, both in seconds. Counted
-    separately are the tokens of episodes that were broken off (`not_run`), of a simulated user and
-    of judges, where these are models. `n_from_cache` of the requests were answered from the cache.
+    separately are the tokens of episodes that were broken off (`not_run`), of a simulated user, of
+    judges, where these are models, and of requests that belong to no episode (`others`): checks of
+    sound, and models that a suite asks itself. `n_unanswered` requests were sent and have no usable
+    answer: they may have been charged. Of their cost and of what else is not known `--max-cost`
+    counts `unanswered_usd`. `n_from_cache` of the requests were answered from the cache.
     `cost` is what all that cost; None where nothing has a price.
     `replies` says who answered and how fast.
     """
@@ -41,6 +45,9 @@ class RunUsage(Record, frozen=True, kw_only=True):
     not_run: Usage = Usage()
     user: Usage = Usage()
     judges: Usage = Usage()
+    others: Usage = Usage()
+    n_unanswered: int = 0
+    unanswered_usd: float = 0.0
     cost: RunCost | None = None
     replies: ReplyFacts = NO_FACTS
 
@@ -56,14 +63,8 @@ class _UserReply(Record, frozen=True, kw_only=True):
     from_cache: bool = False
 
 
-class _Reply(reply_facts.ReplyLine, frozen=True, kw_only=True):
-    usage: Usage = Usage()
-    from_cache: bool = False
-    stop: StopReason = "stop"
-
-
 class _Step(Record, frozen=True, kw_only=True):
-    reply: _Reply = _Reply()
+    reply: reply_facts.ReplyLine = reply_facts.ReplyLine()
     ruling: _UserReply | None = None
     opening: _UserReply | None = None
 
@@ -75,6 +76,7 @@ class _UsageLine(Record, frozen=True, kw_only=True):
     repeat: int = 0
     usage: Usage = Usage()
     steps: tuple[_Step, ...] = ()
+    unused: tuple[UnusedReply, ...] = ()
     latency_s: float = 0.0
     judge: str = ""
     from_cache: bool = False
@@ -111,18 +113,19 @@ def measure_run_usage(run: Run, estimate: CostEstimator | None = None) -> RunUsa
     `estimate` makes costs per task and per success (`cost_estimates`).
     """
     prices = run.info.prices
-    meter = CostMeter(prices, run_costs.uncounted_media_in(run.tasks(), prices))
-    model, not_run, user, judges = _UsageSum(), _UsageSum(), _UsageSum(), _UsageSum()
+    meter = CostMeter(prices, uncounted_media_in(run.tasks(), prices))
+    model, not_run, user, judges, others = (_UsageSum() for _ in range(5))
     n_episodes = n_requests = n_from_cache = 0
     reply_s = 0.0
     facts = reply_facts.ReplyFactsCounter()
+    has_prices = meter.has_prices
     for line in run.episodes.records("trajectories", _UsageLine):
         n_episodes += 1
         n_requests += len(line.steps)
         reply_s += line.latency_s
         model.add(line.usage)
         episode = (line.task, line.repeat)
-        may_cost = meter.has_prices
+        may_cost = has_prices
         for step in line.steps:
             reply = step.reply
             n_from_cache += reply.from_cache
@@ -133,19 +136,28 @@ def measure_run_usage(run: Run, estimate: CostEstimator | None = None) -> RunUsa
             if reply.usage.cost is not None or reply.stop in REFUSALS:
                 may_cost = True
         if may_cost:
-            meter.by_episode[episode] = _add_costs(meter, "model", line)
+            meter.by_episode[episode] = _add_costs(meter, "model", line.steps)
         else:
-            meter.add_unpriced_episode(episode, len(line.steps))
+            has_counts = bool(line.usage.input or line.usage.output)
+            meter.add_unpriced_episode(episode, len(line.steps), has_counts=has_counts)
     for line in run.episodes.records("attempts", _UsageLine):
         for step in line.steps:
             not_run.add(step.reply.usage)
             _add_user_usage(step, user)
-        _add_costs(meter, "not_run", line)
+        _add_costs(meter, "not_run", line.steps)
+        for each in line.unused:
+            (user if each.by == "user" else not_run).add(each.usage)
+            part = "user" if each.by == "user" else "not_run"
+            meter.add_reply(part, each.by, each.usage, from_cache=each.from_cache, stop=each.stop)
     for line in read_records(run.path / "judgements.jsonl", _UsageLine, missing_ok=True):
         judges.add(line.usage)
         role = f"judge {line.judge}"
         if line.usage != Usage():
             meter.add_reply("judges", role, line.usage, from_cache=line.from_cache)
+    unrecorded = run.info.unrecorded
+    for found in unrecorded.others.values():
+        others.add(found.usage)
+        meter.add_others(found)
     return RunUsage(
         n_episodes=n_episodes,
         n_requests=n_requests,
@@ -156,14 +168,48 @@ def measure_run_usage(run: Run, estimate: CostEstimator | None = None) -> RunUsa
         not_run=not_run.total(),
         user=user.total(),
         judges=judges.total(),
+        others=others.total(),
+        n_unanswered=unrecorded.n_unanswered,
+        unanswered_usd=unrecorded.unanswered_usd,
         cost=meter.measure(estimate),
         replies=facts.count_facts(),
     )
 
 
+def read_episode_costs(run: Run) -> EpisodeCosts:
+    """Return what the model cost new in each complete episode. Raises DataError."""
+    prices = run.info.prices
+    meter = CostMeter(prices, uncounted_media_in(run.tasks(), prices))
+    return {
+        (line.task, line.repeat): _add_costs(meter, "model", line.steps)
+        for line in run.episodes.records("trajectories", _UsageLine)
+    }
+
+
+def measure_episode_usage(
+    task: Task, steps: Sequence[Step], prices: Mapping[str, ModelPrice]
+) -> RunUsage:
+    """Return what one episode used, and what that cost by the prices of its run."""
+    meter = CostMeter(prices, uncounted_media_in([task], prices))
+    model, user = _UsageSum(), _UsageSum()
+    for step in steps:
+        model.add(step.reply.usage)
+        _add_user_usage(step, user)
+    _add_costs(meter, "model", steps)
+    return RunUsage(
+        n_episodes=1,
+        n_requests=len(steps),
+        n_from_cache=sum(step.reply.from_cache for step in steps),
+        tokens=model.total(),
+        user=user.total(),
+        cost=meter.measure(),
+    )
+
+
 def summary_fields(usage: RunUsage) -> dict[str, Any]:
     """Return the usage as in `summary.json`: the model's in full, others where there are any."""
-    others = {name: getattr(usage, name) for name in ("not_run", "user", "judges")}
+    others = {name: getattr(usage, name) for name in ("not_run", "user", "judges", "others")}
+    counts = {"n_unanswered": usage.n_unanswered, "unanswered_usd": usage.unanswered_usd}
     return {
         "n_episodes": usage.n_episodes,
         "n_requests": usage.n_requests,
@@ -172,6 +218,7 @@ def summary_fields(usage: RunUsage) -> dict[str, Any]:
         "reply_s": usage.reply_s,
         "wall_s": usage.wall_s,
         **{k: _token_fields(found) for k, found in others.items() if found != Usage()},
+        **{name: n for name, n in counts.items() if n},
         **({"cost": run_costs.summary_fields(usage.cost)} if usage.cost is not None else {}),
     }
 
@@ -196,16 +243,16 @@ def run_usage(run: Run) -> RunUsage:
     return usage_from_summary(summary) if "spent" in summary else measure_run_usage(run)
 
 
-def _add_user_usage(step: _Step, user: _UsageSum) -> None:
+def _add_user_usage(step: _Step | Step, user: _UsageSum) -> None:
     for said in (step.opening, step.ruling):
         if said is not None:
             user.add(said.usage)
 
 
-def _add_costs(meter: CostMeter, part: str, line: _UsageLine) -> float | None:
+def _add_costs(meter: CostMeter, part: str, steps: Sequence[_Step | Step]) -> float | None:
     """Count the replies of an episode, and those of its user; return what the model cost new."""
     total: float | None = 0.0
-    for step in line.steps:
+    for step in steps:
         reply = step.reply
         cost = meter.add_reply(
             part, "model", reply.usage, from_cache=reply.from_cache, stop=reply.stop

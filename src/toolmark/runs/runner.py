@@ -24,6 +24,7 @@ from toolmark.core.number_format import format_count
 from toolmark.core.records import Attempt, Estimate, Score, Task, ToolFormat, Trajectory
 from toolmark.environments import provider_circuit_breaker
 from toolmark.models.connection_defaults import DEFAULT_CONNECTIONS
+from toolmark.models.run_spending import RunSpending
 from toolmark.runs import code_hashes, run_scoring
 from toolmark.runs.circuit_breaker import CircuitBreaker
 from toolmark.runs.episode_execution import (
@@ -33,6 +34,7 @@ from toolmark.runs.episode_execution import (
     play_episode,
 )
 from toolmark.runs.episode_records import EpisodeKey
+from toolmark.runs.floor_playing import FloorComputation, FloorsInProgress
 from toolmark.runs.live_headline import LiveHeadline
 from toolmark.runs.run_finalization import finalize_run, keep_valid_scores
 from toolmark.runs.run_lifecycle import HEARTBEAT_INTERVAL_S
@@ -102,14 +104,18 @@ async def execute_run(
     watch: ProgressWatcher | None = None,
     stop: asyncio.Event | None = None,
     judge: Callable[[Run], Awaitable[object]] | None = None,
+    floors: FloorComputation | None = None,
+    spending: RunSpending | None = None,
 ) -> Progress:
     """Run every missing episode of the folder, finish the run, and return its progress.
 
     What is stored is not asked again and retains the scores of the same scorer. Where nothing is
     missing no `model` is needed. `user_model` speaks for the suite's simulated user. `time_limit_s`
     bounds each episode. `stop` ends the run early and cleanly. `judge` is called with the run when
-    its episodes are played, before they are scored, unless the run was stopped. Raises Rejected
-    when the endpoint refuses the requests, after what was done is scored.
+    its episodes are played, before they are scored, unless the run was stopped. `floors` computes
+    what agents without a key score, if it may while the model is asked. `spending` counts what no
+    episode records; it is stored in `run.json`. Raises Rejected when the endpoint refuses the
+    requests, after what was done is scored.
     """
     run = writer.run
     completed = run.completed_episodes()
@@ -118,9 +124,12 @@ async def execute_run(
     writer.state_writer.write_state("running", len(completed))
     context = _RunContext(writer, suite, model, tool_format, scorer_id, progress, watch)
     context.time_limit_s, context.user_model = time_limit_s, user_model
+    context.spending = spending
     context.load_stored(completed)
+    playing = FloorsInProgress(floors, run, time_limit_s)
     if len(completed) < run.info.n_episodes:
-        await _run_missing_episodes(context, completed, max_connections, stop)
+        with playing.start_early():
+            await _run_missing_episodes(context, completed, max_connections, stop)
     context.notify_watcher(is_last=True)
     is_stopped = (
         (stop is not None and stop.is_set())
@@ -130,8 +139,17 @@ async def execute_run(
     if judge is not None and not is_stopped:
         writer.episodes.flush()
         await judge(run)
+    await playing.finish_computation(stop, is_wanted=not is_stopped)
+    context.store_spending()
     with interrupt_immediately():
-        finalize_run(run, writer.episodes, suite.scorer, writer.state_writer, scorer_id=scorer_id)
+        finalize_run(
+            run,
+            writer.episodes,
+            suite.scorer,
+            writer.state_writer,
+            scorer_id=scorer_id,
+            completed=context.completed,
+        )
     if (refusal := context.breaker.rejection) is not None:
         refused = Rejected(
             refusal.message, refusal.status, kind=refusal.kind, subject=refusal.subject
@@ -203,16 +221,24 @@ class _RunContext:
         self.headline = LiveHeadline(suite.scorer)
         self.pending: Iterator[tuple[Task, int]] = iter(())
         self.breaker = CircuitBreaker(has_succeeded=progress.n_done_before > 0)
+        self.completed: set[EpisodeKey] = set()
         self.served_models: set[str] = set()
         self.setup_states = SetupStates(())
         self.environment_waits: Mapping[object, str] = {}
         self.stop_reason = ""
         self.time_limit_s: float | None = None
         self.user_model: Model | None = None
+        self.spending: RunSpending | None = None
+
+    def store_spending(self) -> None:
+        """Write into `run.json` what was spent since the last time and no episode records."""
+        if self.spending is not None:
+            self.writer.update_info(unrecorded=self.spending.take_unrecorded())
 
     def load_stored(self, completed: Collection[EpisodeKey]) -> None:
         """Count what is stored: valid scores are used again, other episodes are scored."""
         run = self.writer.run
+        self.completed.update(completed)
         scored = keep_valid_scores(run, self.writer.episodes, self.scorer_id, completed)
         for score in run.stored_scores() if scored else ():
             self.add_score(score)
@@ -242,6 +268,7 @@ class _RunContext:
     def store_completed(self, task: Task, trajectory: Trajectory) -> None:
         """Store a completed episode and score it."""
         self.writer.episodes.append(trajectory)
+        self.completed.add((trajectory.task, trajectory.repeat))
         self.breaker.record_success()
         self.served_models.update(step.reply.model for step in trajectory.steps)
         self.progress.n_run += 1
@@ -258,7 +285,11 @@ class _RunContext:
             self.breaker.record_failure(failure)
         self.writer.episodes.append(
             Attempt(
-                task=task.id, repeat=episode.repeat, failure=failure, steps=tuple(episode.steps)
+                task=task.id,
+                repeat=episode.repeat,
+                failure=failure,
+                steps=tuple(episode.steps),
+                unused=episode.find_unused_replies(),
             )
         )
         if task.kind == "setup":
@@ -341,6 +372,7 @@ async def _emit_heartbeats(context: _RunContext) -> None:
         if time.monotonic() - last_beat_s >= HEARTBEAT_INTERVAL_S:
             last_beat_s = time.monotonic()
             writer.state_writer.write_heartbeat(progress.n_done_before + progress.n_run)
+            context.store_spending()
 
 
 async def notify_periodically(notify: Callable[[], None]) -> None:
@@ -379,7 +411,7 @@ async def _run_episode(
             return
     except asyncio.CancelledError:
         # report what it waited for, and what its replies cost; otherwise it was merely not reached
-        if context.stop_reason or (context.progress.stop_reason and episode.steps):
+        if context.stop_reason or (context.progress.stop_reason and episode.replies):
             reason = context.stop_reason or context.progress.stop_reason
             episode.failure = _stopped_failure(reason)
             context.store_not_run(episode)

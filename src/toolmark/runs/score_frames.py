@@ -20,8 +20,9 @@ def make_frame(scores: Iterable[Score], rule: str = "") -> Any:
     """Return a data frame with a row for each episode, under a grading rule, "" for the headline.
 
     The columns are task, item, category, repeat, outcome ("correct", "incorrect" or "not run"),
-    value, cause, suite_cause, failure (the kind, where it was not run), then `axis.NAME` and
-    `part.NAME`. Raises UsageError where pandas is not installed, and for an unknown rule.
+    value, cause, suite_cause, failure (the kind, where it was not run), then `axis.NAME`,
+    `trait.NAME` and `part.NAME`. Raises UsageError where pandas is not installed, and for an
+    unknown rule.
     """
     try:
         pandas = import_module("pandas")
@@ -62,4 +63,5 @@ def _score_row(score: Score, rule: str) -> dict[str, Any]:
         "failure": score.failure.kind if score.failure else "",
     }
     row |= {f"axis.{name}": level for name, level in score.axes.items()}
+    row |= {f"trait.{name}": word for name, word in (verdict.traits if verdict else {}).items()}
     return row | {f"part.{name}": part for name, part in (verdict.parts if verdict else {}).items()}

@@ -20,6 +20,7 @@ from toolmark.core.errors import EndpointError, Rejected, ToolmarkError, UsageEr
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model
 from toolmark.core.records import Audio, Message, Part, Request, Sampling, Task, Text
+from toolmark.models import run_spending
 from toolmark.models.probes import media_probes, probe_requests
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_plan import Plan
@@ -29,6 +30,7 @@ from toolmark.runs.sound_record import SoundRecord, sound_notes
 from toolmark.runs.suite import Suite
 from toolmark.runs.task_files import write_tasks
 
+PURPOSE = "sound checks"
 _QUESTION = (
     "The recording says six digits. Which ones, in their order? Reply with the digits alone."
 )
@@ -68,6 +70,7 @@ async def check_sound_input(
         raise _refuse_model("", hint)
     if not _may_ask(player, plan, connection):
         return None
+    player = run_spending.count_replies(player, PURPOSE)
     rng = seeds.make_rng(suite.provenance.seed, suite.name, 0, "spoken digits")
     engines = suite.parameters.get("engines") or ()
     try:
@@ -110,7 +113,8 @@ async def settle_sound(
     if record is None:
         return None
     if text_tasks and record.is_accepted:
-        record = await _settle_text_tasks(writer, player, suite, media, record, text_tasks)
+        asked = run_spending.count_replies(player, PURPOSE)
+        record = await _settle_text_tasks(writer, asked, suite, media, record, text_tasks)
     notes = sound_notes(record)
     writer.update_info(sound=record, notes={"sound": notes} if notes else None)
     return record

@@ -110,6 +110,11 @@ class Presentation:
     profile: str = ""
 
 
+def group_nothing(task: Task) -> str:
+    """Return no group."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Scorer:
     """How a suite judges.
@@ -125,6 +130,9 @@ class Scorer:
       run, for example where a file of other people's answers lacks a prediction.
     - `judging`: what judge models are asked about the episodes, None where no judge is asked.
       `prepare` then reads what they answered.
+    - `group`: names what the answers to a task depend on with those to other tasks: a scenario, a
+      set of tools. Intervals and tests count groups. It is "" for a task that depends on no other,
+      and is not called for a task with the axis `group`.
     - `files`: files that judging reads. Scores made with other content of these files count as the
       scores of another scorer.
     """
@@ -136,6 +144,7 @@ class Scorer:
     prepare: Callable[[Run], ScoreFunction] | None = None
     score_absent: AbsentScoreFunction = lambda task, attempt: {}
     judging: JudgingPlan | None = None
+    group: Callable[[Task], str] = group_nothing
     files: tuple[Path, ...] = ()
 
 
@@ -153,6 +162,7 @@ class EnvironmentSource:
       and are in this folder; None where this source serves them.
     - `user`: the simulated user that each episode has (`simulated_user`).
     - `answers_replies`: its environments have users of their own, who may answer a reply.
+    - `asked_model`: the model that these users ask, "" for none. Its tokens are in their rulings.
     """
 
     open: EnvironmentOpener
@@ -161,6 +171,7 @@ class EnvironmentSource:
     for_exported_set: Callable[[Mapping[str, Any], Path], EnvironmentSource] | None = None
     user: UserDescription | None = None
     answers_replies: bool = False
+    asked_model: str = ""
 
 
 def prepare_nothing(tasks: Iterable[Task]) -> Iterable[Task]:
@@ -179,6 +190,10 @@ class TaskMaker:
       again when its run continues.
     - `makes_sound`: models are asked by sound. A model that takes no sound is refused before
       anything is made.
+    - `make_twin`: takes a task and a seed. It returns the task with new values in the question and
+      in what is expected, or why it has no such twin. None where the suite makes no twins.
+    - `unvaried`: the kinds of variations that do not apply to this suite, each with the reason.
+    - `vary`: yields the finished tasks with their variations; a run that asks for some sets it.
     """
 
     make: TaskPreparation = prepare_nothing
@@ -186,6 +201,9 @@ class TaskMaker:
     describe_work: Callable[[Iterable[Task]], str] = lambda tasks: ""
     failure: Callable[[Task], str] | None = None
     makes_sound: bool = False
+    make_twin: Callable[[Task, int], Task | str] | None = None
+    unvaried: Mapping[str, str] = field(default_factory=dict)
+    vary: TaskPreparation = prepare_nothing
 
 
 class AskedModel(NamedTuple):
@@ -201,6 +219,14 @@ class AskedModel(NamedTuple):
     name: str = ""
 
 
+NO_REPLY_FLOOR: Mapping[str, str] = {"control/null": "replies nothing"}
+GENERAL_FLOORS: Mapping[str, str] = {
+    **NO_REPLY_FLOOR,
+    "control/always-call": "calls the first tool",
+}
+"""The floors of a suite that declares none: agents without a key, each with what it does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Defaults:
     """What a suite sets where the user sets nothing.
@@ -210,6 +236,8 @@ class Defaults:
     - `agent_name`: what the user called the agent, "" for the suite's own.
     - `unsampled_categories`: a sample leaves these categories out, unless the suite has no other.
     - `adapt_to_model`: returns the suite as it asks one model. It may raise UsageError.
+    - `floors`: the agents that a run is measured against, `control/NAME` or `baseline/NAME`, each
+      with what it does in words. They are played on the tasks of every run and need no key.
     """
 
     sampling: Sampling = field(default_factory=Sampling)
@@ -217,6 +245,7 @@ class Defaults:
     agent_name: str = ""
     unsampled_categories: tuple[str, ...] = ()
     adapt_to_model: Callable[[Suite, AskedModel], Suite] | None = None
+    floors: Mapping[str, str] = field(default_factory=lambda: GENERAL_FLOORS)
 
 
 def _user_texts(task: Task) -> Iterator[str]:
@@ -267,6 +296,8 @@ class Provenance:
       set store copies.
     - `export`: what an exported set says and contains.
     - `spec`: the `module:attribute` that a user's suite was loaded from, "" for any other suite.
+    - `data_label`: what every headline says of tasks that are no published data, such as
+      "MultiNet-style, synthetic"; "" for nothing.
     - `named_parameters`: the suite parameters that the user named. They must not contradict those
       of an exported set.
     """
@@ -279,6 +310,7 @@ class Provenance:
     export: SetExport = field(default_factory=SetExport)
     spec: str = ""
     named_parameters: tuple[str, ...] = ()
+    data_label: str = ""
 
 
 @dataclass(frozen=True, slots=True, init=False)

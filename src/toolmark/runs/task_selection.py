@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,9 +18,10 @@ from toolmark.core.files import open_regular_file
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Task, TaskSequence
 from toolmark.environments.mcp import sandbox
-from toolmark.runs import code_hashes
-from toolmark.runs.run_plan import CODE_HASH_NAMES, Plan
+from toolmark.runs import code_hashes, planned_items
+from toolmark.runs.run_plan import CODE_HASH_NAMES, Plan, PlannedDraw
 from toolmark.runs.suite import Suite
+from toolmark.statistics.score_columns import VARIATION_AXIS
 
 
 def environment_hashes(suite: Suite) -> dict[str, str]:
@@ -89,13 +89,14 @@ def task_file_path(path: Path) -> Path:
 def select_tasks(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
     """Yield the tasks that the plan asks for, in the suite's order.
 
-    `ids` are task or item ids; `sample` draws that many, spread over the categories in proportion,
-    without the suite's `unsampled_categories`; `limit` takes the first. Set-up tasks are not
-    counted: those that the chosen tasks need are added. Raises UsageError for unknown ids, for
-    `sample` together with `ids`, and for a sample larger than the suite.
+    `study` draws items by a plan; `ids` are task or item ids; `sample` draws that many, spread over
+    the categories in proportion, without the suite's `unsampled_categories`; `limit` takes the
+    first. Set-up tasks are not counted: those that the chosen tasks need are added. Raises
+    UsageError for unknown ids, for `sample` together with `ids`, and for a sample larger than the
+    suite.
     """
     tasks: TaskSequence = TaskFile(Path(plan.tasks), suite.name) if plan.tasks else suite.tasks
-    if not plan.ids and plan.sample is None and plan.limit is None:
+    if not plan.ids and plan.sample is None and plan.limit is None and plan.study is None:
         yield from (_name_suite(task, suite) for task in tasks)
         return
     unsampled = suite.defaults.unsampled_categories
@@ -109,7 +110,14 @@ def select_tasks(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
 
 
 def _name_suite(task: Task, suite: Suite) -> Task:
-    """Return a task with the name of its suite, which tasks of a user's suite do not have."""
+    """Return a task with the name of its suite, which tasks of a user's suite do not have.
+
+    Raises UsageError for a task that looks like a variation: its scores would count nowhere.
+    """
+    if VARIATION_AXIS in task.axes and task.variation is None:
+        raise UsageError(
+            f"task {task.id!r}: the axis {VARIATION_AXIS!r} is that of --vary; next: another name"
+        )
     return task if task.suite else replace(task, suite=suite.name)
 
 
@@ -127,7 +135,9 @@ def _selected_ids(
     """Return the ids of the chosen tasks and of those they need."""
     if plan.ids and plan.sample is not None:
         raise UsageError("--sample draws tasks and --ids names them: leave out one")
-    if plan.ids:
+    if plan.study is not None:
+        rows = _planned_rows(tasks, plan.study, unsampled)
+    elif plan.ids:
         rows = _rows_by_id(_scored_tasks(tasks), plan.ids, listing)
     elif plan.sample is not None:
         rows = _stratified_sample(tasks, plan.sample, seed, unsampled)
@@ -167,6 +177,18 @@ def _rows_by_id(tasks: Iterable[Task], ids: tuple[str, ...], listing: str) -> It
         raise UsageError(f"no task {name!r}{suggest_names(name, known, listing=listing)}")
 
 
+def _planned_rows(
+    tasks: TaskSequence, draw: PlannedDraw, unsampled: Collection[str]
+) -> Iterator[_TaskRow]:
+    """Yield all tasks of the items that a plan draws."""
+    scored = _scored_tasks(tasks)
+    ordered = planned_items.order_items(scored, draw.seed, draw.excluded_items, unsampled)
+    items = planned_items.take_items(ordered, draw.n_items)
+    return (
+        _TaskRow.from_task(task) for task in _scored_tasks(tasks) if (task.item or task.id) in items
+    )
+
+
 def _scored_tasks(tasks: TaskSequence) -> Iterator[Task]:
     return (task for task in tasks if task.kind == "scored")
 
@@ -190,11 +212,8 @@ def _stratified_sample(
             f"--sample {n}: there are {format_count(n_tasks)} tasks; leave --sample out to ask "
             "them all"
         )
-    shares = {name: n * len(members) / n_tasks for name, members in positions_by_category.items()}
-    counts = Counter({name: int(share) for name, share in shares.items()})
-    by_remainder = sorted(shares, key=lambda name: (counts[name] - shares[name], name))
-    for name in by_remainder[: n - counts.total()]:
-        counts[name] += 1
+    sizes = {name: len(members) for name, members in positions_by_category.items()}
+    counts = planned_items.divide_in_proportion(sizes, n)
     chosen: set[int] = set()
     for name, members in positions_by_category.items():
         rng = seeds.make_rng(seed, name, 0, "sample")

@@ -50,8 +50,9 @@ class ValueSample:
 
     def add_value(self, value: float) -> None:
         """Add a positive number."""
-        if len(self._values) < self._max_values:
-            self._values.append(value)
+        values = self._values
+        if len(values) < self._max_values:
+            values.append(value)
             return
         self._n_beyond += 1
         place = seeds.draw_below(self._rng, len(self._values) + self._n_beyond)

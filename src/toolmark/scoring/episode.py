@@ -19,7 +19,7 @@ from toolmark.core.records import (
     Trajectory,
     Usage,
 )
-from toolmark.models.token_prices import ModelPrice, usage_cost
+from toolmark.models.token_prices import ModelPrice, uncounted_media_in, usage_cost
 
 
 class EpisodeCall(NamedTuple):
@@ -91,9 +91,13 @@ class Episode:
     def cost(self) -> float | None:
         """What the model's replies cost in US$, as if none came from a cache; None if not known.
 
-        That is what the endpoint reports, else the price that the run recorded.
+        That is what the endpoint reports, else the price that the run recorded. The price does not
+        count where the task has sound or pictures whose tokens have a price of their own.
         """
-        costs = [usage_cost(self._price, step.reply.usage) for step in self.trajectory.steps]
+        price = self._price
+        if price is not None and uncounted_media_in([self.task], {"model": price}):
+            price = None
+        costs = [usage_cost(price, step.reply.usage) for step in self.trajectory.steps]
         known = [each for each in costs if each is not None]
         return sum(known) if known and len(known) == len(costs) else None
 

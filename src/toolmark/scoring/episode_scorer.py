@@ -50,7 +50,7 @@ class EpisodeMetric(NamedTuple):
     def formula(self) -> Metric:
         """Return the metric over scores: the mean of a part of the verdicts."""
         formula = Mean(part=self.name) if self.is_share else UnboundedMean(part=self.name)
-        return Metric(self.name, formula, unit=self.unit, compared_part=self.name)
+        return Metric(self.name, formula, unit=self.unit)
 
     def measure(self, episode: Episode) -> float | None:
         """Return the number of an episode. Raises WrongResult for any other value."""

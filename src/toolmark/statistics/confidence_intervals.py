@@ -16,6 +16,8 @@ from toolmark.statistics.interval_limits import FEWEST_GROUPS
 Vector: TypeAlias = NDArray[Any] | Sequence[float]
 Groups: TypeAlias = NDArray[Any] | Sequence[object]
 
+ignore_overflow = np.errstate(divide="ignore", invalid="ignore", over="ignore")
+_TIE = 1e-14  # relative to the largest resampled mean
 _CHUNK_CELLS = 2**21  # cells of one block of bootstrap draws: limits memory to 16 MB
 
 
@@ -25,7 +27,7 @@ def wilson(k: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
         raise ValueError(f"k must be within 0..n; got {k} of {n}")
     if n == 0:
         return 0.0, 1.0
-    return _wilson_score(k / n, n, NormalDist().inv_cdf(0.5 + level / 2))
+    return wilson_score(k / n, n, NormalDist().inv_cdf(0.5 + level / 2))
 
 
 def ratio_interval(
@@ -52,25 +54,27 @@ def ratio_interval(
     if (hit < 0).any() or (hit > total * (1 + 1e-9)).any():
         raise ValueError("hits must lie between 0 and their totals")
     p = min(float(hit.sum()) / n, 1.0)  # a sum of floats may exceed n by a rounding
-    square = float(np.square(hit - p * total).sum())
-    return _logit_interval(p, n, square, effective_n_groups(total), level)
-
-
-def _logit_interval(
-    p: float, n: float, square: float, g: float, level: float
-) -> tuple[float, float]:
-    """Return the interval of a share p of n rows in g groups.
-
-    `square` is the sum over groups of the squared deviation of hits from p times the total.
-    """
+    g = effective_n_groups(total)
     spread = p * (1 - p)
     if spread <= 0 or g < 2:
-        return _wilson_score(p, g, NormalDist().inv_cdf(0.5 + level / 2))
+        return wilson_score(p, g, NormalDist().inv_cdf(0.5 + level / 2))
+    square = float(np.square(hit - p * total).sum())
     variance = (g / (g - 1) * square + spread * n / g) / n**2
-    t = float(stdtrit(g - 1, 0.5 + level / 2))
+    return logit_interval(p, variance, g, g - 1, level=level)
+
+
+def logit_interval(
+    p: float, variance: float, g: float, freedom: float, *, level: float = 0.95
+) -> tuple[float, float]:
+    """Return the interval of a share p of g groups, 0 < p < 1, by Student's t on the logit scale.
+
+    `variance` is that of p, `freedom` its degrees of freedom.
+    """
+    spread = p * (1 - p)
+    t = float(stdtrit(freedom, 0.5 + level / 2))
     reach, middle = t * math.sqrt(variance) / spread, float(logit(p))
     # near 0 or 1 the linearised logit interval is far too wide: limit it to Wilson's for g rows
-    least, most = _wilson_score(p, g, t)
+    least, most = wilson_score(p, g, t)
     low, high = float(expit(middle - reach)), float(expit(middle + reach))
     return min(p, max(low, least)), max(p, min(high, most))
 
@@ -80,6 +84,7 @@ def effective_n_groups(sizes: NDArray[np.float64]) -> float:
     return float(sizes.sum()) ** 2 / float(np.square(sizes).sum())
 
 
+@ignore_overflow
 def bootstrap_interval(
     values: Vector,
     groups: Groups,
@@ -102,18 +107,42 @@ def bootstrap_interval(
     total, count = _group_sums(
         values, np.ones(len(values)) if denominators is None else denominators, groups
     )
-    if len(total) < FEWEST_GROUPS:
+    mean = float(total.sum() / count.sum()) if count.any() else math.nan
+    return bootstrap_blocks(mean, [(1.0, total, count)], level=level, draws=draws, seed=seed)
+
+
+@ignore_overflow
+def bootstrap_blocks(
+    value: float,
+    blocks: Sequence[tuple[float, NDArray[np.float64], NDArray[np.float64]]],
+    *,
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Return the BCa interval of a sum of ratios, each over the groups of an independent block.
+
+    A block is its coefficient and, for each of its groups, the sums of numerators and of
+    denominators. Groups are resampled within their block. See `bootstrap_interval` for where there
+    is no interval: every block must have an interval of its own.
+    """
+    if any(len(total) < FEWEST_GROUPS for _, total, _ in blocks):
         return math.nan, math.nan
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    rng = np.random.default_rng(seed)
+    means, left_out = np.full(draws, value), []
+    for factor, total, count in blocks:
         mean = float(total.sum() / count.sum())
         if _are_equal_means(total / count, mean):
             return math.nan, math.nan
-        means = _resample_means(total, count, draws, seed)
-        left_out = (total.sum() - total) / (count.sum() - count)
-        wide = np.abs(left_out).sum()  # the sum, too, must not overflow
+        drawn = _resample_means(total, count, draws, rng)
+        means = drawn if len(blocks) == 1 else means + factor * (drawn - mean)
+        without = (total.sum() - total) / (count.sum() - count)
+        left_out.append(without if len(blocks) == 1 else value + factor * (without - mean))
+    pulls = np.concatenate(left_out)
+    wide = np.abs(pulls).sum()  # the sum, too, must not overflow
     if not (np.isfinite(means).all() and np.isfinite(wide)):
         return math.nan, math.nan
-    low, high = _bca_ends(mean, means, left_out, level)
+    low, high = _bca_ends(value, means, pulls, level)
     return float(low), float(high)
 
 
@@ -122,8 +151,8 @@ def _are_equal_means(means: NDArray[np.float64], mean: float) -> bool:
     return bool((np.abs(means - mean) <= 1e-12 * abs(mean)).all())
 
 
-def _wilson_score(p: float, n: float, z: float) -> tuple[float, float]:
-    """Return Wilson's score interval for a share p observed with (effective) size n."""
+def wilson_score(p: float, n: float, z: float) -> tuple[float, float]:
+    """Return Wilson's score interval for a share p of n trials; n need not be a whole number."""
     w = z * z / n
     middle = (p + w / 2) / (1 + w)
     half = math.sqrt(p * (1 - p) * w + w * w / 4) / (1 + w)
@@ -152,18 +181,21 @@ def _group_sums(
 
 def group_codes(names: Groups) -> NDArray[np.int64]:
     """Return a code for each name: distinct names are 0, 1, ... in order of appearance."""
-    seen: dict[Any, int] = {}
-    return np.fromiter((seen.setdefault(name, len(seen)) for name in names), dtype=np.int64)
+    listed = names.tolist() if isinstance(names, np.ndarray) else names
+    code = {name: number for number, name in enumerate(dict.fromkeys(listed))}
+    return np.fromiter(map(code.__getitem__, listed), dtype=np.int64)
 
 
 def _resample_means(
-    total: NDArray[np.float64], count: NDArray[np.float64], draws: int, seed: int
+    total: NDArray[np.float64],
+    count: NDArray[np.float64],
+    draws: int,
+    rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return the means of `draws` resamples with replacement, computed in blocks.
 
     Each resample has as many groups as there are.
     """
-    rng = np.random.default_rng(seed)
     n = len(total)
     rows = max(1, _CHUNK_CELLS // n)
     means = np.empty(draws)
@@ -178,7 +210,9 @@ def _bca_ends(
     mean: float, means: NDArray[np.float64], left_out: NDArray[np.float64], level: float
 ) -> NDArray[np.float64]:
     """Return both ends: quantiles of the draws at ranks corrected for bias and skewness."""
-    below = (np.mean(means < mean) + np.mean(means <= mean)) / 2
+    # sums in another order differ by a rounding, which is no difference
+    tie = _TIE * float(np.abs(means).max())
+    below = (np.mean(means < mean - tie) + np.mean(means <= mean + tie)) / 2
     bias = ndtri(np.clip(below, 1 / (len(means) + 1), len(means) / (len(means) + 1)))
     # skewness has no unit, and the cubes of very large numbers would overflow
     left_out = left_out / (np.abs(left_out).max() or 1.0)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
-from scipy.special import binom
 
 from toolmark.core.records import Estimate
+from toolmark.statistics.cluster_inference import measure_with_interval
 from toolmark.statistics.confidence_intervals import (
     Groups,
     Vector,
     bootstrap_interval,
     group_codes,
     ratio_interval,
-    wilson,
+)
+from toolmark.statistics.linearisation import (
+    linearise_mean,
+    linearise_part,
+    linearise_pass_rate,
 )
 from toolmark.statistics.score_columns import Columns
 
@@ -23,80 +28,25 @@ from toolmark.statistics.score_columns import Columns
 def estimate_mean(columns: Columns, name: str) -> Estimate:
     """Return the mean value over the rows that ran, with a 95 % interval.
 
-    The interval is Wilson's where all values are 0 or 1 and no item occurs twice. Otherwise it is
-    that of `ratio_interval`, which counts items or groups (`Columns.cluster`), since rows of one
-    item or group are correlated. `worst` and `best` count rows that were not run as 0 and as 1.
-    Where nothing ran, all numbers are None.
+    `worst` and `best` count rows that were not run as 0 and as 1. Where nothing ran, all numbers
+    are None.
     """
-    ran = columns.value[columns.run]
-    n = len(ran)
-    if n == 0:
-        return Estimate(name=name)
-    total = float(ran.sum())
-    low, high = _mean_interval(ran, columns.cluster[columns.run])
-    missing = len(columns) - n
-    return Estimate(
-        name=name,
-        value=total / n,
-        low=low,
-        high=high,
-        n=n,
-        worst=total / len(columns),
-        best=(total + missing) / len(columns),
-    )
+    return replace(measure_with_interval(linearise_mean(columns), columns), name=name)
 
 
 def estimate_part_average(columns: Columns, part: str) -> Estimate:
     """Return the mean of a part over the answers that have it.
 
-    The values may exceed 1, so the interval is that of `bootstrap_interval`. There is no interval
-    with few items or groups, or where all values are equal.
+    The values may exceed 1. There is no interval with few items or groups, or where all values are
+    equal.
     """
-    values = columns.part(part)
-    known = ~np.isnan(values)
-    if not known.any():
-        return Estimate(name=part)
-    low, high = bootstrap_interval(values[known], columns.cluster[known])
-    ends = (None, None) if np.isnan(low) else (low, high)
-    return Estimate(name=part, value=float(values[known].mean()), low=ends[0], high=ends[1],
-                    n=int(known.sum()))  # fmt: skip
+    return measure_with_interval(linearise_part(columns, part), columns)
 
 
 def estimate_pass_rate(columns: Columns, k: int, name: str, *, every: bool) -> Estimate:
-    """Return the chance that all of k answers to a task are correct, or any of them if not `every`.
-
-    These are pass^k (arXiv 2406.12045) and pass@k (arXiv 2107.03374): the means over tasks of the
-    unbiased comb(c, k) / comb(n, k) and 1 - comb(n - c, k) / comb(n, k), where c of a task's n
-    answers are correct. `n` of the estimate counts tasks; tasks that ran fewer than k times are
-    left out. The interval is that of `estimate_mean` over tasks. `worst` and `best` count answers
-    that were not run as incorrect and as correct.
-    """
-    task = group_codes(columns.task)
-    asked = np.bincount(task).astype(np.float64)
-    ran, right = (
-        np.bincount(task, each).astype(np.float64) for each in (columns.run, columns.correct)
-    )
-    known = ran >= k
-
-    def chance(c: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
-        drawn: NDArray[np.float64] = binom(c if every else n - c, k) / binom(n, k)
-        return drawn if every else 1 - drawn
-
-    if not known.any():
-        return Estimate(name=name)
-    values = chance(right[known], ran[known])
-    first = np.unique(task, return_index=True)[1]
-    low, high = _mean_interval(values, columns.cluster[first][known])
-    complete = asked >= k
-    return Estimate(
-        name=name,
-        value=float(values.mean()),
-        low=low,
-        high=high,
-        n=int(known.sum()),
-        worst=float(chance(right[complete], asked[complete]).mean()),
-        best=float(chance((right + asked - ran)[complete], asked[complete]).mean()),
-    )
+    """Return pass^k or pass@k with its interval (`linearise_pass_rate`)."""
+    found = linearise_pass_rate(columns, k, every=every)
+    return replace(measure_with_interval(found, columns), name=name)
 
 
 def count_groups(columns: Columns) -> int:
@@ -151,13 +101,6 @@ def estimate_repeat_noise(
         high=high,
         n=int(repeated.sum()),
     )
-
-
-def _mean_interval(values: NDArray[np.float64], items: NDArray[np.object_]) -> tuple[float, float]:
-    binary = bool(np.isin(values, (0.0, 1.0)).all())
-    if binary and len(set(items)) == len(items):
-        return wilson(int(values.sum()), len(values))
-    return ratio_interval(values, np.ones(len(values)), items)
 
 
 def _noise_interval(

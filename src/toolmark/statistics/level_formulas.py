@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from toolmark.core.records import Estimate, Record
-from toolmark.statistics.confidence_intervals import ratio_interval
-from toolmark.statistics.estimates import (
-    estimate_mean,
+from toolmark.core.records import Estimate
+from toolmark.statistics.formula_base import LinearisedFormula
+from toolmark.statistics.linearisation import (
+    Linearisation,
+    combine_linearisations,
+    linearise_mean,
+    linearise_nothing,
 )
 from toolmark.statistics.score_columns import Columns, ordered_levels
 
 
-class LevelMean(Record, frozen=True, kw_only=True, tag="level_mean"):
-    """The mean over the levels of an axis, with equal weights; the interval counts items.
+class LevelMean(LinearisedFormula, frozen=True, kw_only=True, tag="level_mean"):
+    """The mean over the levels of an axis, with equal weights; each level is a stratum.
 
     `levels_label` is the displayed name for levels. The levels in `order` are added first.
     """
@@ -28,40 +32,35 @@ class LevelMean(Record, frozen=True, kw_only=True, tag="level_mean"):
 
     is_share = True
 
-    def measure(self, columns: Columns) -> Estimate:
-        """Return the number with its interval; it is `partial` where a level has no row that ran.
+    def linearise(self, columns: Columns) -> Linearisation:
+        """Return the mean; it is `partial` where a level has no row that ran.
 
         `worst` and `best` are the means over levels of their `worst` and `best`.
         """
-        levels = columns.axis(self.axis)
-        names = ordered_levels(levels, self.order)
-        parts = {name: estimate_mean(columns.where(levels == name), name) for name in names}
-        ran = [name for name in names if parts[name].n]
+        parts = _level_means(columns, self.axis, self.order)
+        ran = [part for part in parts if part.value is not None]
         if not ran:
-            return Estimate(name="")
-        rows = columns.where(columns.run & np.isin(levels, np.array(ran, dtype=object)))
-        # weights have a mean of 1, so that the variance in ratio_interval is that of plain rows
-        size = len(rows) / len(ran)
-        weight = np.array([size / parts[str(name)].n for name in rows.axis(self.axis)])
-        low, high = ratio_interval(rows.value * weight, weight, rows.item)
+            return linearise_nothing(len(columns), Estimate(name=""))
+        bounds = [part.estimate for part in parts]
         n = len(parts)
-        return Estimate(
+        estimate = Estimate(
             name="",
-            value=sum(parts[name].value or 0.0 for name in ran) / len(ran),
-            low=low,
-            high=high,
-            n=len(rows),
-            worst=sum(part.worst or 0.0 for part in parts.values()) / n,
-            best=sum(1.0 if part.best is None else part.best for part in parts.values()) / n,
+            value=sum(part.value or 0.0 for part in ran) / len(ran),
+            n=sum(part.estimate.n for part in ran),
+            worst=sum(part.worst or 0.0 for part in bounds) / n,
+            best=sum(1.0 if part.best is None else part.best for part in bounds) / n,
             partial="" if len(ran) == n else f"{len(ran)} of {n} {self.levels_label} run",
         )
+        return combine_linearisations([(1 / len(ran), part) for part in ran], estimate)
 
 
-class LevelSpread(Record, frozen=True, kw_only=True, tag="spread"):
+class LevelSpread(LinearisedFormula, frozen=True, kw_only=True, tag="spread"):
     """The spread of the means of an axis's levels; no interval.
 
     `range` is the greatest minus the least mean, `deviation` the sample standard deviation (n - 1).
-    Both are 0 for fewer than two levels.
+    Both are 0 for fewer than two levels. Both are too large by chance where levels are nearly
+    alike, so an interval around them would not cover the truth. The difference between two runs on
+    the same items has an interval: the two errors of this kind are then of about the same size.
     """
 
     axis: str
@@ -69,16 +68,38 @@ class LevelSpread(Record, frozen=True, kw_only=True, tag="spread"):
 
     is_share = True
 
-    def measure(self, columns: Columns) -> Estimate:
-        """Return the number; `n` counts the rows that ran."""
-        levels = columns.axis(self.axis)
-        names = ordered_levels(levels)
-        found = [estimate_mean(columns.where(levels == name), name) for name in names]
-        values = [each.value for each in found if each.value is not None]
-        spread = statistics.stdev if self.statistic == "deviation" else _value_range
-        value = spread(values) if len(values) > 1 else 0.0
-        return Estimate(name="", value=value, n=sum(each.n for each in found))
+    def linearise(self, columns: Columns) -> Linearisation:
+        """Return the spread; `n` counts the rows that ran.
+
+        The influences are those of the levels' means, each times the derivative of the spread.
+        """
+        parts = [each for each in _level_means(columns, self.axis) if each.value is not None]
+        values = [float(each.value or 0.0) for each in parts]
+        n = sum(each.estimate.n for each in parts)
+        if len(values) < 2:
+            return linearise_nothing(len(columns), Estimate(name="", value=0.0, n=n))
+        if self.statistic == "deviation":
+            value = statistics.stdev(values)
+            slope = (np.array(values) - np.mean(values)) / ((len(values) - 1) * (value or 1.0))
+        else:
+            value = max(values) - min(values)
+            slope = np.zeros(len(values))
+            slope[int(np.argmax(values))] += 1.0
+            slope[int(np.argmin(values))] -= 1.0
+        moved = combine_linearisations(
+            list(zip(slope.tolist(), parts, strict=True)), Estimate(name="", value=value, n=n)
+        )
+        mass = np.where(moved.counted, columns.mass, 0.0)
+        return replace(
+            moved, weight=mass / mass.sum(), centre=mass * 0 + value, scale="no interval"
+        )
 
 
-def _value_range(values: Sequence[float]) -> float:
-    return max(values) - min(values)
+def _level_means(columns: Columns, axis: str, order: Sequence[str] = ()) -> list[Linearisation]:
+    """Return the mean of each level of an axis, over all rows."""
+    levels = columns.axis(axis)
+    found = []
+    for name in ordered_levels(levels, order):
+        rows = np.flatnonzero(levels == name)
+        found.append(linearise_mean(columns.where(rows)).spread_to(rows, len(columns)))
+    return found

@@ -82,6 +82,21 @@ def powered_mean(
     return PoweredMean(value, max(0.0, value - reach), min(1.0, value + reach), w)
 
 
+def row_influences(values: Vector, labels: Vector, weight: float) -> NDArray[np.float64]:
+    """Return what each row adds to the error of the corrected mean with this weight of the judge.
+
+    `labels` are nan where a row has none.
+    """
+    judged, label = np.asarray(values, dtype=float), np.asarray(labels, dtype=float)
+    labelled = ~np.isnan(label)
+    found = np.zeros(len(judged))
+    error = label - weight * judged
+    found[labelled] = (error[labelled] - error[labelled].mean()) / labelled.sum()
+    if (others := ~labelled).any():
+        found[others] = weight * (judged[others] - judged[others].mean()) / others.sum()
+    return found
+
+
 def _influence(
     values: NDArray[np.float64], chosen: NDArray[np.bool_], code: NDArray[np.int64]
 ) -> NDArray[np.float64]:

@@ -20,7 +20,8 @@ class PublishedComparison:
     `measure_run` returns a run's shares under `head`, None where it has no such number;
     `read_published` returns those of the published models. Runs come first; `ranked` sorts all rows
     by their first share instead, the greatest first. `missing_note` is shown where no run has a
-    number.
+    number. With `stands_apart` the table has the published models alone: they were asked other
+    tasks, so that no row of a run may stand next to theirs.
     """
 
     title: str
@@ -30,6 +31,7 @@ class PublishedComparison:
     note: str
     missing_note: str
     ranked: bool = False
+    stands_apart: bool = False
 
 
 def compare_runs(comparison: PublishedComparison, runs: Mapping[str, Columns]) -> list[Table]:
@@ -41,6 +43,7 @@ def compare_runs(comparison: PublishedComparison, runs: Mapping[str, Columns]) -
     rows = [(name, *row) for name, row in measured.items() if any(cell is not None for cell in row)]
     if not rows:
         return []
+    rows = [] if comparison.stands_apart else rows
     rows += [(f"{model} (paper)", *row) for model, row in comparison.read_published().items()]
     if comparison.ranked:
         rows = [row for row in rows if row[1] is not None]
@@ -48,7 +51,7 @@ def compare_runs(comparison: PublishedComparison, runs: Mapping[str, Columns]) -
     return [
         Table(
             title=comparison.title,
-            head=("run", *comparison.head),
+            head=("model" if comparison.stands_apart else "run", *comparison.head),
             rows=tuple(rows),
             note=comparison.note,
             n_shaded_columns=len(comparison.head),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from toolmark.core.records import Score
 Names = NDArray[np.object_]
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+VARIATION_AXIS = "vary"
+"""The axis of a varied task: the kind of variation. Tasks as a suite asks them do not have it."""
 _TEXT_COLUMNS = ("task", "item", "category", "cause", "suite_cause")
 
 
@@ -24,6 +26,8 @@ class Columns:
 
     `run` is False where the episode was not run; there `value` and every part are nan and
     `correct` is False. `cause` and `suite_cause` come from the primary label, "" without one.
+    `traits` are the named words of the verdicts.
+    `weight` says how much each row counts, None for rows that all count once.
     """
 
     task: Names
@@ -37,6 +41,8 @@ class Columns:
     suite_cause: Names
     axes: dict[str, Names]
     parts: dict[str, Numbers]
+    traits: dict[str, Names] = field(default_factory=dict)
+    weight: Numbers | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -56,7 +62,14 @@ class Columns:
             self.suite_cause[mask],
             {name: column[mask] for name, column in self.axes.items()},
             {name: column[mask] for name, column in self.parts.items()},
+            {name: column[mask] for name, column in self.traits.items()},
+            None if self.weight is None else self.weight[mask],
         )
+
+    @property
+    def mass(self) -> Numbers:
+        """How much each row counts."""
+        return np.ones(len(self)) if self.weight is None else self.weight
 
     @property
     def cluster(self) -> Names:
@@ -75,27 +88,36 @@ class Columns:
         """Return the column of an axis; all "" where no score has it."""
         return self.axes.get(name, np.full(len(self), "", dtype=object))
 
+    def trait_column(self, name: str) -> Names:
+        """Return the column of a trait; all "" where no verdict has it."""
+        return self.traits.get(name, np.full(len(self), "", dtype=object))
+
 
 class ColumnsBuilder:
     """Collects scores under one grading rule, one at a time; `build` returns them as columns.
 
-    Scores that were run but have no verdict of that rule are left out. Equal strings are stored
+    Scores that were run but have no verdict of that rule are left out. So are those of varied
+    tasks, unless a kind of `variation` is named: then only they are added. Equal strings are stored
     once.
     """
 
-    def __init__(self, rule: str) -> None:
+    def __init__(self, rule: str, variation: str = "") -> None:
         self._rule = rule
+        self._variation = variation
         self._strings: dict[str, str] = {}
         self._texts: dict[str, list[str]] = {name: [] for name in _TEXT_COLUMNS}
         self._repeats = array("q")
         self._correct: list[bool] = []
         self._values = array("d")
         self._axes: dict[str, list[str]] = {}
+        self._traits: dict[str, list[str]] = {}
         self._parts: dict[str, array[float]] = {}
 
     def add(self, score: Score) -> None:
         """Add a row."""
         if score.failure is None and self._rule not in score.verdicts:
+            return
+        if score.axes.get(VARIATION_AXIS, "") != self._variation:
             return
         row, intern = len(self._values), self._strings.setdefault
         verdict = score.verdicts.get(self._rule)
@@ -107,14 +129,18 @@ class ColumnsBuilder:
         self._repeats.append(score.repeat)
         self._correct.append(verdict is not None and verdict.outcome == "correct")
         self._values.append(verdict.value if verdict else math.nan)
-        for name, level in score.axes.items():
-            column = self._axes.setdefault(name, [])
-            column.extend([""] * (row - len(column)))
-            column.append(intern(level, level))
+        self._add_words(self._axes, score.axes, row)
+        self._add_words(self._traits, verdict.traits if verdict else {}, row)
         for name, number in verdict.parts.items() if verdict else ():
             numbers = self._parts.setdefault(name, array("d"))
             numbers.extend([math.nan] * (row - len(numbers)))
             numbers.append(number)
+
+    def _add_words(self, columns: dict[str, list[str]], words: Mapping[str, str], row: int) -> None:
+        for name, word in words.items():
+            column = columns.setdefault(name, [])
+            column.extend([""] * (row - len(column)))
+            column.append(self._strings.setdefault(word, word))
 
     def build_columns(self) -> Columns:
         """Return the rows added so far."""
@@ -125,10 +151,8 @@ class ColumnsBuilder:
             run=~np.isnan(value),
             correct=np.array(self._correct, dtype=bool),
             value=value,
-            axes={
-                name: np.array(levels + [""] * (n - len(levels)), dtype=object)
-                for name, levels in self._axes.items()
-            },
+            axes=_word_columns(self._axes, n),
+            traits=_word_columns(self._traits, n),
             parts={
                 name: np.pad(np.array(numbers), (0, n - len(numbers)), constant_values=np.nan)
                 for name, numbers in self._parts.items()
@@ -136,12 +160,24 @@ class ColumnsBuilder:
         )
 
 
-def gather_columns(scores: Iterable[Score], rule: str) -> Columns:
+def _word_columns(words_by_name: Mapping[str, list[str]], n: int) -> dict[str, Names]:
+    return {
+        name: np.array(words + [""] * (n - len(words)), dtype=object)
+        for name, words in words_by_name.items()
+    }
+
+
+def gather_columns(scores: Iterable[Score], rule: str, variation: str = "") -> Columns:
     """Return the columns of the scores under one grading rule (`ColumnsBuilder`)."""
-    builder = ColumnsBuilder(rule)
+    builder = ColumnsBuilder(rule, variation)
     for score in scores:
         builder.add(score)
     return builder.build_columns()
+
+
+def without_variations(scores: Iterable[Score]) -> Iterator[Score]:
+    """Yield the scores of tasks as the suite asks them."""
+    return (score for score in scores if VARIATION_AXIS not in score.axes)
 
 
 def with_values(columns: Columns, values: Numbers) -> Columns:

@@ -1,8 +1,7 @@
-"""Weighted means over nested groups of categories, and their intervals."""
+"""Weighted means over nested groups of categories."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -47,49 +46,32 @@ def group_categories(node: Node) -> list[str]:
     return [leaf for member in node.members for leaf in group_categories(member)]
 
 
-def combine_estimates(
-    node: Group, parts: Mapping[str, Estimate], entries: Mapping[str, int] = {}
+def combine_values(
+    node: Group, parts: Mapping[str, Estimate], counts: Mapping[str, float]
 ) -> Estimate:
-    """Return a group's weighted mean from the estimates of its categories, with a 95 % interval.
+    """Return a group's weighted mean from the estimates of its categories, without an interval.
 
-    Each category has a weight w in the group, and the categories are independent samples, so that
-    the variance of the mean is the sum of w squared times the category's variance. The variances
-    are recovered from the categories' intervals, separately for each side (MOVER, Zou and Donner
-    2008, doi 10.1002/sim.3095); the interval then stays within [0, 1] for shares near 0 or 1. A
-    category without a result counts as 0 and has no variance; `entries` gives its number of
-    entries. Where no category has a result, the value is None.
+    `counts` is the number of entries of each category. A category without a result counts as 0, and
+    `partial` says how many have one. Where no category has a result, the value is None.
     """
     ran = {name: part for name, part in parts.items() if part.value is not None}
     if not ran:
         return Estimate(name=node.name)
-    counts = {name: parts[name].n or entries.get(name, 0) for name in parts}
-    spread = category_weights(node, counts)
-    value = weighted_total(node, {name: part.value or 0.0 for name, part in ran.items()}, counts)
-    below = math.hypot(
-        *(spread[k] * _interval_side(part.low, part.value) for k, part in ran.items())
-    )
-    above = math.hypot(
-        *(spread[k] * _interval_side(part.value, part.high) for k, part in ran.items())
-    )
+
+    def total(values: Mapping[str, float | None]) -> float:
+        return weighted_total(node, {name: value or 0.0 for name, value in values.items()}, counts)
+
     return Estimate(
         name=node.name,
-        value=value,
-        low=max(0.0, value - below),
-        high=min(1.0, value + above),
+        value=total({name: part.value for name, part in ran.items()}),
         n=sum(part.n for part in ran.values()),
-        worst=weighted_total(
-            node, {name: part.worst or 0.0 for name, part in parts.items()}, counts
-        ),
-        best=weighted_total(node, {name: part.best or 0.0 for name, part in parts.items()}, counts),
+        worst=total({name: part.worst for name, part in parts.items()}),
+        best=total({name: part.best for name, part in parts.items()}),
         partial=f"{len(ran)} of {len(parts)} categories run" if len(ran) < len(parts) else "",
     )
 
 
-def _interval_side(low: float | None, high: float | None) -> float:
-    return (high or 0.0) - (low or 0.0)
-
-
-def weighted_total(node: Node, values: Mapping[str, float], counts: Mapping[str, int]) -> float:
+def weighted_total(node: Node, values: Mapping[str, float], counts: Mapping[str, float]) -> float:
     """Return the weighted mean of the categories' values; a missing value counts as 0.
 
     The sums are taken in the official order: a percentage often lies exactly between two numbers of
@@ -121,7 +103,7 @@ def _plain_sum(numbers: Iterable[float]) -> float:
     return result
 
 
-def category_weights(node: Node, counts: Mapping[str, int]) -> dict[str, float]:
+def category_weights(node: Node, counts: Mapping[str, float]) -> dict[str, float]:
     """Return the weight of each category in a group; the weights sum to 1."""
     if isinstance(node, str):
         return {node: 1.0}

@@ -35,7 +35,7 @@ from toolmark.core.records import (
     Usage,
 )
 from toolmark.core.task_data import read_task_data
-from toolmark.judging import judge_asking
+from toolmark.core.token_counts import sum_usage
 from toolmark.runs.circuit_breaker import CircuitBreaker
 from toolmark.runs.record_files import RecordAppender, read_records
 from toolmark.runs.run_store import Run, RunWriter
@@ -298,7 +298,7 @@ class _AuthoringWork:
             ),
             condensed_by=found.condensed_by,
             proposal_fault=found.proposal_fault,
-            usage=judge_asking.total_usage([Reply(usage=part.usage), Reply(usage=found.usage)]),
+            usage=sum_usage((part.usage, found.usage)),
         )
 
     def _no_decision_message(self, decision: m3_reference_judging.JudgeDecision) -> str:

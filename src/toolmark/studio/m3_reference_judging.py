@@ -9,6 +9,7 @@ from typing import Any, Literal
 from toolmark.core import json_codec
 from toolmark.core.model import Model
 from toolmark.core.records import Reply, Request, Task, Trajectory, Usage
+from toolmark.core.token_counts import sum_usage
 from toolmark.formats.executor_json import strip_thoughts
 from toolmark.judging import episode_material, judge_asking
 from toolmark.studio import m3_condensing
@@ -89,7 +90,7 @@ async def decide_acceptance(
         found.value,
         json_codec.escape_surrogates(found.reason),
         found.replies[-1].text,
-        judge_asking.total_usage(found.replies),
+        sum_usage([reply.usage for reply in found.replies]),
     )
 
 
@@ -120,12 +121,14 @@ async def propose_condensed(model: Model, task: Task, trajectory: Trajectory) ->
         except m3_condensing.InvalidProposal as error:
             problem = str(error)
         else:
-            return CondensedAttempt(stages, "model", "", judge_asking.total_usage(replies))
+            return CondensedAttempt(
+                stages, "model", "", sum_usage([reply.usage for reply in replies])
+            )
     return CondensedAttempt(
         m3_condensing.remove_repetitions(events),
         "rule",
         json_codec.escape_surrogates(problem),
-        judge_asking.total_usage(replies),
+        sum_usage([reply.usage for reply in replies]),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
 from urllib.parse import parse_qsl
 
+from toolmark.baselines.shortcut_agents import SHORTCUT_NAMES, make_shortcut
 from toolmark.core import user_modules
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
@@ -83,8 +84,11 @@ def make_model(
 
 
 def _make_baseline(name: str, media: MediaStore | None) -> Model:
+    if name in SHORTCUT_NAMES:
+        return make_shortcut(name)
     makers = {each: entry.baseline_maker for entry in SUITES.values() for each in entry.baselines}
-    spec = _look_up(name, {**_BASELINE_SPECS, **makers}, "baseline")
+    known = {**_BASELINE_SPECS, **makers, **dict.fromkeys(SHORTCUT_NAMES, "")}
+    spec = _look_up(name, known, "baseline")
     make = user_modules.import_attribute(spec)
     if name in makers:  # one model by its name
         return cast(Model, make(name))

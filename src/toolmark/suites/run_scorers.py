@@ -6,7 +6,7 @@ from toolmark.authoring import row_file_names
 from toolmark.core import entry_points
 from toolmark.core.errors import UsageError
 from toolmark.core.files import is_inside
-from toolmark.runs import code_hashes
+from toolmark.runs import code_hashes, module_sources
 from toolmark.runs.run_lifecycle import finishing_command
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Scorer
@@ -51,7 +51,7 @@ def import_recorded_scorer(run: Run) -> Scorer:
             problem = f"the run records no hash of the code {spec}"
         elif is_inside(run.path, source_file):
             problem = f"{source_file} lies in the run folder"
-        elif code_hashes.is_library_file(source_file) and not entry_points.is_registered(
+        elif module_sources.is_library_file(source_file) and not entry_points.is_registered(
             suite_registry.GROUP, spec
         ):
             problem = f"no installed package offers the suite {spec}"

@@ -36,6 +36,7 @@ GROUP: Group = "suites"
 # is imported because of what a folder says
 OVERVIEWS = {
     "bfcl": "toolmark.suites.bfcl.format_sensitivity_tables:tables_across_runs",
+    "funcbench": "toolmark.suites.funcbench.success_charts:tables_across_runs",
     "m3": "toolmark.suites.m3.m3_paper_results:tables_across_runs",
     "m3-local": "toolmark.suites.m3.m3_tables:tables_across_runs",
     "mfcl-speech": "toolmark.suites.mfcl_speech.published_speech_figures:tables_across_runs",

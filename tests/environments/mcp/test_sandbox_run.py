@@ -204,7 +204,7 @@ def test_only_a_whole_canary_counts() -> None:
     async def model(request: Request, /) -> Reply:
         return Reply(text="answered")
 
-    guarded = EpisodeModel(adapt_function(model), TimeLimit(None), canary.RequestGuard())
+    guarded = EpisodeModel(adapt_function(model), TimeLimit(None), canary.RequestGuard(), [])
     assert asyncio.run(guarded(asked(changed))).text == "answered"
     reported = Call(name="f", arguments=json.dumps({"text": mark}))
     odd = Tool(name="f", description=mark, parameters={"default": 10**30})

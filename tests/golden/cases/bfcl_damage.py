@@ -34,12 +34,20 @@ from toolmark.core.records import (
     Verdict,
 )
 from toolmark.formats.render.call_text import render_calls
-from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_data, prompt_formats
+from toolmark.official_bfcl import (
+    bfcl_controls,
+    handler_replies,
+    multi_turn_tasks,
+    official_data,
+    prompt_formats,
+)
 from toolmark.scoring.episode import Episode
-from toolmark.studio.bfcl_interchange import handler_replies, official_handlers
+from toolmark.studio.bfcl_interchange import official_handlers
 from toolmark.studio.bfcl_interchange.result_rows import ResultRow, RowReader
 from toolmark.suites.bfcl import agentic_tasks
 from toolmark.suites.bfcl.bfcl_scorer import score_episode
+
+LONG = True
 
 GRAMMARS = True
 _ADDRESS = re.compile(rb"0x[0-9a-f]*")  # of an object in Python's memory, in some evidence

@@ -149,7 +149,7 @@ def _other_suites(folder: Path) -> dict[str, Any]:
 
 def _run_of(folder: Path, logs: str, part: str) -> Path:
     """Return the first run folder, by name, whose name has a part."""
-    return next(path for path in sorted((folder / logs).iterdir()) if part in path.name)
+    return next(path for path in sorted((folder / logs).glob("*/")) if part in path.name)
 
 
 def _stored(folder: Path) -> dict[str, Any]:

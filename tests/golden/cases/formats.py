@@ -32,7 +32,7 @@ from toolmark.formats.parse import (
 )
 from toolmark.formats.prompt_format import PromptFormat, PromptVariant
 from toolmark.formats.render import call_text, tool_docs
-from toolmark.official_bfcl import official_data, prompt_formats
+from toolmark.official_bfcl import official_data, official_prompt, prompt_formats
 
 GRAMMARS = True
 FORMS: tuple[reply_parser.CallForm, ...] = get_args(reply_parser.CallForm)
@@ -41,7 +41,7 @@ DRAWN = 90  # damaged replies of each form, with a tag and without
 
 def record(folder: Path) -> dict[str, Any]:
     """Return what every tool format shows and reads."""
-    official = prompt_formats.make_tool_formats(
+    official = official_prompt.make_tool_formats(
         tuple(prompt_formats.all_variants()),
         official_data.read_prompt_wording(official_data.fetch_wheel()),
     )

@@ -40,6 +40,8 @@ from toolmark.perturb.speech.engines import espeak_bundled
 from toolmark.suites.mfcl_vision import scenes
 from toolmark.suites.mfcl_vision.item_records import SceneSetting, Sign
 
+LONG = True
+
 MARKERS = ("speech",)
 
 WIDER = 10.0

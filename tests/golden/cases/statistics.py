@@ -15,7 +15,9 @@ from toolmark.core import number_format, seeds
 from toolmark.core.failure import Failure
 from toolmark.core.records import Estimate, Label, Score, Verdict
 from toolmark.statistics import confidence_intervals, estimates, interval_limits, rater_agreement
-from toolmark.statistics.paired_comparison import compare_paired, holm_adjusted, mcnemar
+from toolmark.statistics.metric_formulas import UnboundedMean
+from toolmark.statistics.paired_comparison import compare_paired, holm_adjusted
+from toolmark.statistics.paired_tests import mcnemar
 from toolmark.statistics.score_columns import (
     Columns,
     gather_columns,
@@ -415,9 +417,10 @@ def _paired(collected: dict[str, Columns]) -> Iterator[tuple[str, Any]]:
     for one, other in SIDES:
         a, b = collected[one], collected[other]
         yield f"{one} | {other}", _pair(compare_paired(a, b, name="difference"))
-        yield f"{other} | {one}, seed 3", _pair(compare_paired(b, a, seed=3))
+        yield f"{other} | {one}, seed 3", _pair(compare_paired(b, a))
         for part in ("x", "sometimes"):
-            yield f"{one} | {other}: {part}", _pair(compare_paired(a, b, part=part, share=False))
+            found = compare_paired(a, b, UnboundedMean(part=part))
+            yield f"{one} | {other}: {part}", _pair(found)
 
 
 def _pair(found: Any) -> dict[str, Any]:

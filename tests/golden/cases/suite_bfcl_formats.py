@@ -8,6 +8,8 @@ from tests.golden import suites
 from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, WIRE, Play
 
+LONG = True
+
 OPTIONS = {"category": ["format_sensitivity"]}
 
 

@@ -8,6 +8,8 @@ from tests.golden import suites
 from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, WIRE, Play
 
+LONG = True
+
 MARKERS = ("slow", "speech")
 
 OPTIONS = {"items": 1, "conditions": ["text", "noisy"], "recognisers": ["simulated:a"],

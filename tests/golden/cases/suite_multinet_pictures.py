@@ -7,6 +7,8 @@ from pathlib import Path
 from tests.golden.cases import _multinet
 from tests.golden.paths import Json
 
+LONG = True
+
 MARKERS = ("slow",)
 
 

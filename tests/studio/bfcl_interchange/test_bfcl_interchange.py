@@ -423,7 +423,7 @@ def test_what_is_no_regular_file_is_never_opened(tmp_path: Path, bring: Bring) -
 def test_a_line_beyond_the_limit_is_listed_and_the_next_is_read(
     tmp_path: Path, bring: Bring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(result_files, "_MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(result_files, "MAX_LINE_BYTES", 100)
     rows = dict.fromkeys(ids("live_relevance"), "")
     path = put(tmp_path, "live_relevance", {**rows, "live_relevance_3-3-0": "x" * 1000})
     with pytest.raises(DataError) as caught:

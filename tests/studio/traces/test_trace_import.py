@@ -395,6 +395,7 @@ def test_one_huge_object_is_read_span_by_span(
     assert cut.rows[0]["n_seen"] == 299 and cut.faults.n_malformed == 1
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     def peak(n: int) -> int:
         path = tmp_path / f"{n}.jsonl"

@@ -9,15 +9,22 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import toolmark
-from tests.servers import fake
+from tests.servers import fake, wire_bodies
 from tests.servers.planning_endpoint import Command
 
 import toolmark as tm
 from toolmark.cli import bfcl_import_export
 from toolmark.core.errors import UsageError
-from toolmark.core.records import Call, Reply, Request, Sampling
-from toolmark.official_bfcl import handler_settings, official_data, prompt_formats
+from toolmark.core.records import Call, Reply, Request, Sampling, Tool
+from toolmark.models.wire_names import WIRE_NAMES, WireName
+from toolmark.official_bfcl import (
+    handler_settings,
+    official_data,
+    official_models,
+    prompt_formats,
+)
 from toolmark.official_bfcl.handler_settings import default_sampling
+from toolmark.official_bfcl.official_native import OfficialNative
 from toolmark.runs import run_preparation
 from toolmark.runs.run_settings import Connection
 from toolmark.runs.run_store import Run
@@ -28,6 +35,8 @@ __all__ = ["toolmark"]
 
 LOCAL = "http://127.0.0.1:9/v1#m"
 SEVERAL = "multi_turn_base_0"
+ASKING_PAGE = Path(__file__).parents[3] / "docs/suites/bfcl-asking.md"
+ASKED_HEADING, REFUSED_HEADING = "wire | handler | entries", "handler | entries | why"
 
 
 def asked(
@@ -115,31 +124,52 @@ def test_tools_have_the_published_schema_of_their_results(tmp_path: Path) -> Non
 # --- entries of the official list -------------------------------------------------------
 
 
-def test_every_entry_is_asked_on_its_wire_or_refused_with_the_nearest() -> None:
+def test_every_entry_of_the_list_is_asked_on_its_wire_or_refused_with_the_reason() -> None:
     root = official_data.fetch_wheel()
     supported = handler_settings.supported_entries(root)
+    refused = handler_settings.refused_entries(root)
+    assert supported.keys() | refused.keys() == official_models.read_models(root).keys()
+    assert supported.keys().isdisjoint(refused)
+    assert (len(supported), len(refused)) == (90, 85)
     wires: Counter[str] = Counter()
     for name, entry in supported.items():
         suite = tm.load("bfcl", category="simple_python", ask_as=name)
-        assert (next(iter(suite.tool_formats)) == "native") == entry.is_native
         settings = handler_settings.settings_of_entry(entry)
+        first = settings.own_format or ("native" if entry.is_native else "prompt")
+        assert next(iter(suite.tool_formats)) == first
         wires[settings.wire] += 1
         if settings.wire != "chat":
             with pytest.raises(UsageError, match=f"next: --wire {settings.wire}"):
                 asked(suite)
         else:
             assert asked(suite).tool_formats.keys() == suite.tool_formats.keys()
-    assert wires == {"chat": 51, "responses": 20, "anthropic": 6, "gemini": 4}
-    for name in ("Qwen/Qwen3-8B-FC", "gemini-2.5-flash", "command-r7b-12-2024-FC"):
-        with pytest.raises(UsageError, match=r"in a way of its own.*(mean|such as): ") as refused:
+    assert wires == {"chat": 56, "responses": 20, "anthropic": 6, "gemini": 8}
+    for name, group in refused.items():
+        with pytest.raises(UsageError) as error:
             tm.load("bfcl", category="simple_python", ask_as=name)
-        assert "\n" not in str(refused.value)
+        text = str(error.value)
+        assert name in text and f"{group.reason}; next: {group.next_step}" in text
+        assert "\n" not in text
+
+
+def test_the_data_name_handlers_of_the_list_alone_and_each_once() -> None:
+    table = handler_settings.handler_table()
+    refused = [name for group in table.refused for name in group.handlers]
+    listed = official_models.read_models(official_data.fetch_wheel()).values()
+    assert {entry.handler for entry in listed} <= {*table.handlers, *refused}
+    assert Counter(refused).keys() - {entry.handler for entry in listed} == set()
+    assert len(set(refused)) == len(refused) and table.handlers.keys().isdisjoint(refused)
+
+
+def test_what_no_model_can_be_asked_as_is_refused() -> None:
     with pytest.raises(UsageError, match=r"did you mean: gpt-4\.1"):
         tm.load("bfcl", category="simple_python", ask_as="gpt-4.1-2025-04-14FC")
     with pytest.raises(UsageError, match="has no tool format 'prompt'"):
         asked(tm.load("bfcl", ask_as="glm-4.5-FC"), LOCAL, "prompt")
     with pytest.raises(UsageError, match="no such model is asked format_sensitivity"):
         tm.load("bfcl", category="format_sensitivity", ask_as="glm-4.5-FC")
+    with pytest.raises(UsageError, match="has one prompt of its own, so it cannot be asked"):
+        tm.load("bfcl", category="format_sensitivity", ask_as="DM-Cito-8B-v3")
 
 
 def test_an_entry_that_expects_dots_is_asked_with_underscores_and_fails_with_them() -> None:
@@ -148,6 +178,43 @@ def test_an_entry_that_expects_dots_is_asked_with_underscores_and_fails_with_the
     task = next(task for task in suite if "." in task.tools[0].name)
     _, tools = suite.tool_formats["native"].render_opening((), task.tools)
     assert tools[0].name == task.tools[0].name.replace(".", "_")
+
+
+@pytest.mark.parametrize("wire", WIRE_NAMES)
+def test_tools_are_sent_with_underscores_on_every_wire_and_calls_count_under_dots(
+    wire: WireName, tmp_path: Path
+) -> None:
+    arguments: Any = {"number": 5}
+    if wire in ("chat", "responses"):
+        arguments = '{"number": 5}'
+    answer = wire_bodies.call_of(name="math_factorial", arguments=arguments)
+    suite = tm.load("bfcl", category="simple_python")
+    with fake.in_thread(answer) as server:
+        run = tm.run(
+            suite, f"{server.url}#m", wire=wire, ids=("simple_python_1",), log_dir=tmp_path
+        )
+        (sent,) = [each.body for each in server.asked]
+    assert b"math_factorial" in sent
+    assert b"math.factorial" not in sent
+    (episode,) = run.trajectories()
+    (reply,) = [step.reply for step in episode.steps]
+    assert [call.name for call in reply.calls] == ["math.factorial"]
+    assert [x.detail for x in reply.adaptations if x.kind == "tool_name"] == [
+        "math.factorial -> math_factorial"
+    ]
+    assert [score.verdicts["official"].outcome for score in run.scores()] == ["correct"]
+
+
+def test_two_names_that_would_be_one_stay_as_they_are_where_the_wire_takes_dots() -> None:
+    shown = OfficialNative(handler_settings.settings_of_wire("gemini"))
+    tools = tuple(Tool(name=name) for name in ("a.b", "a_b", "c.d", "e"))
+    _, sent = shown.render_opening((), tools)
+    assert [tool.name for tool in sent] == ["a.b", "a_b", "c_d", "e"]
+    said = Reply(calls=tuple(Call(name=tool.name, arguments="{}", id=tool.name) for tool in sent))
+    parsed = shown.parse_reply(said, tools)
+    assert [call.name for call in parsed.calls] == [tool.name for tool in tools]
+    history = shown.render_results(parsed.reply or said, parsed.calls[2:3], ())
+    assert [call.name for call in history[0].calls] == ["c_d"]
 
 
 def test_as_is_short_for_the_parameter(toolmark: Command) -> None:
@@ -251,3 +318,31 @@ def test_asking_is_asynchronous_with_the_same_parameters(tmp_path: Path) -> None
     suite = tm.load("bfcl", category="simple_python")
     run = asyncio.run(tm.arun(suite, "control/oracle", limit=1, log_dir=tmp_path))
     assert run.info.plan.sampling == Sampling()
+
+
+# --- the page ---------------------------------------------------------------------------
+
+
+def table_rows(heading: str) -> list[list[str]]:
+    """Return the cells of the table of the page that begins with these words."""
+    _, found, after = ASKING_PAGE.read_text(encoding="utf-8").partition(f"| {heading} |\n")
+    assert found
+    rows = after.split("\n\n")[0].splitlines()[1:]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+def test_the_page_names_every_entry_as_it_is_asked_or_refused() -> None:
+    root = official_data.fetch_wheel()
+    listed = official_models.read_models(root)
+    asked_rows: dict[tuple[str, str], list[str]] = {}
+    for name, entry in handler_settings.supported_entries(root).items():
+        wire = handler_settings.settings_of_entry(entry).wire
+        asked_rows.setdefault((wire, entry.handler), []).append(f"`{name}`")
+    shown = {(wire, handler): x.split(", ") for wire, handler, x in table_rows(ASKED_HEADING)}
+    assert {key: set(x) for key, x in shown.items()} == {k: set(x) for k, x in asked_rows.items()}
+    refused_rows: dict[tuple[str, str], list[str]] = {}
+    for name, group in handler_settings.refused_entries(root).items():
+        key = (listed[name].handler, group.reason)
+        refused_rows.setdefault(key, []).append(f"`{name}`")
+    shown = {(handler, why): x.split(", ") for handler, x, why in table_rows(REFUSED_HEADING)}
+    assert shown == refused_rows

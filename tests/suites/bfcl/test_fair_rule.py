@@ -265,6 +265,18 @@ def test_a_call_of_an_offered_tool_counts_in_any_syntax(
     assert "foreign_call" not in rules(said(id_, syntax.example, tool_format))[2]
 
 
+@pytest.mark.parametrize("tool_format", ["native", "prompt"])
+def test_a_call_that_is_only_thought_of_before_an_answer_is_no_call(
+    said: Both, tasks: dict[str, Task], tool_format: str
+) -> None:
+    name = tasks["irrelevance_0"].tools[0].name
+    call = f'<tool_call>{{"name": "{name}", "arguments": {{}}}}</tool_call>'
+    considered = said("irrelevance_0", f"<think>{call}?</think>None fits.", tool_format)
+    assert rules(considered) == ("correct", "correct", set())
+    for swallowed in (f"<think>{call}", f"<think>{call}</think>\n"):
+        assert rules(said("irrelevance_0", swallowed, tool_format)) == (*LOST, {"foreign_call"})
+
+
 @pytest.mark.parametrize(
     "text", ["[no_function()]", "out_of_domain(user_query='Why?')", "[]", "None"]
 )

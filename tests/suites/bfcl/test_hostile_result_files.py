@@ -25,16 +25,13 @@ from toolmark.formats.prompt_format import PromptVariant
 from toolmark.official_bfcl import (
     fair_rule,
     format_failure_modes,
+    handler_replies,
     official_data,
     official_models,
 )
 from toolmark.runs.run_scoring import is_unscored
 from toolmark.runs.run_store import Run
-from toolmark.studio.bfcl_interchange import (
-    handler_replies,
-    official_handlers,
-    result_files,
-)
+from toolmark.studio.bfcl_interchange import official_handlers, result_files
 from toolmark.suites import suite_registry
 from toolmark.suites.bfcl import bfcl_suite
 
@@ -228,7 +225,7 @@ def test_a_hostile_result_file_is_scored_without_running_hanging_or_writing(
     assert done.returncode == 0, done.stderr[-3000:]
     assert not any(work.iterdir()), "something was written where the command ran"
     assert not list(tmp_path.rglob("canary")) and seen(tmp_path / "result") == before
-    (path,) = runs.iterdir()
+    (path,) = runs.glob("*/")
     assert {child.name for child in runs.parent.iterdir()} == {"work", "runs", "out", "result"}
     faults = [s.failure for s in Run(path).scores() if is_unscored(s)]
     assert not faults, faults[:3]

@@ -85,7 +85,7 @@ def test_values_flow_downwards() -> None:
 
 
 def test_calls_are_numbered_and_coloured_by_class(play: Play) -> None:
-    suite = tm.load("funcbench", core=6, depth=3, connected=3, graphs=1, limit_calls=False, seed=2)
+    suite = tm.load("funcbench", core=6, depth=3, connected=3, graphs=1, cap="none", seed=2)
     options = {"class": "incorrect", "rate": "0.5"}
     ((task, trajectory),) = play(
         suite, lambda task: funcbench_controls.make_faulty(task, 0, options)

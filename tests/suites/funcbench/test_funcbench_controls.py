@@ -65,7 +65,7 @@ def test_an_agent_that_does_nothing_scores_zero(mixed: list[Task], play: Play) -
 @pytest.fixture(scope="module")
 def open_ended() -> list[Task]:
     return list(
-        tm.load("funcbench", core=6, depth=3, connected=2, graphs=1000, limit_calls=False, seed=21)
+        tm.load("funcbench", core=6, depth=3, connected=2, graphs=1000, cap="none", seed=21)
     )
 
 

@@ -22,7 +22,8 @@ from toolmark.core.records import (
 )
 from toolmark.environments.function_graph import GraphIndex, read_graph
 from toolmark.scoring.episode import Episode
-from toolmark.suites.funcbench.funcbench_scoring import classify_calls, score_episode
+from toolmark.suites.funcbench.call_classes import classify_calls
+from toolmark.suites.funcbench.funcbench_scoring import score_episode
 
 
 def node(function: str, kind: str, inputs: list[tuple[str, str]], output: str, value: int) -> Any:
@@ -61,6 +62,7 @@ MID = ("func_mid", {"pc": 500})
 TOP = ("func_top", {"pa": 500, "pb": 600})
 BLIND = ("func_top", {"pa": 1, "pb": 2})
 MISREAD = "target computed, other value stated"
+SILENT = "target computed, no value stated"
 Made = tuple[str, Any]
 
 
@@ -173,7 +175,7 @@ def test_class_three_is_possible_while_something_is_unknown() -> None:
         ({}, "missing_argument", "2 wrong inputs: missing"),
         ({"one": 111, "x": 1}, "unexpected_argument", "2 wrong inputs: unexpected"),
         ({"one": "111"}, "wrong_type", "2 wrong inputs: ill-typed"),
-        ({"one": 112}, "wrong_value", "4 incorrect value"),
+        ({"one": 112}, "wrong_value", "4 incorrect value: never seen"),
     ],
 )
 def test_the_first_bad_call_is_why_a_wrong_answer_failed(
@@ -189,13 +191,14 @@ def test_the_first_bad_call_is_why_a_wrong_answer_failed(
     ("trajectory", "cause", "native"),
     [
         (play([("func_nil", {})], answer="7"), "unknown_tool", "1 function not found"),
-        (play([BLIND], answer="7"), "value_not_known", "3 value not yet known"),
+        (play([BLIND], answer="7"), "value_not_known", "3 value not yet known: never seen"),
         (play([LOW], answer="goal = 500"), "missing_call", "stopped before the target"),
-        (play([LOW], [MID], [TOP], answer="no idea"), "no_answer", "no answer"),
+        (play([LOW], [MID], [TOP], answer="no idea"), "no_answer", SILENT),
+        (play(answer="no idea"), "missing_call", "no call made"),
         (play([LOW], answer="", ending="length"), "no_answer", "cut short"),
         (play([LOW], [MID], [TOP], answer="413"), "wrong_answer", MISREAD),
         (play([TOP], answer="413"), "wrong_answer", MISREAD),
-        (play([LOW] * 7, cut=1, ending="calls"), "over_limit", "call limit"),
+        (play([LOW] * 7, cut=1, ending="calls"), "extra_call", "calls spent on repeats"),
         (play([LOW], ending="steps", answer=""), "over_limit", "step limit"),
         (play(answer="", ending="refused"), "refused", "refused"),
         (play(answer="", ending="malformed"), "format", "malformed reply"),
@@ -217,6 +220,7 @@ def test_other_classes_are_labelled_besides_the_primary_cause() -> None:
     assert [label.cause for label in verdict.labels] == [
         "no_answer", "unknown_tool", "value_not_known"
     ]  # fmt: skip
+    assert verdict.traits == {"ending": "no answer", "recovery": "none repaired"}
 
 
 def test_the_call_over_the_limit_is_not_judged_and_ends_the_trial() -> None:

@@ -22,6 +22,7 @@ from toolmark.suites import suite_registry
 from toolmark.suites.funcbench import (
     graph_shape,
     task_generation,
+    task_wording,
 )
 from toolmark.suites.funcbench.experiment_presets import PRESETS
 from toolmark.suites.funcbench.funcbench_suite import _content_hashes
@@ -114,8 +115,23 @@ def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
     (task,) = tm.load("funcbench", graphs=1, seed=0)
     assert task.limits.calls == 20
     assert task.limits.steps == 21
-    (free,) = tm.load("funcbench", graphs=1, seed=0, limit_calls=False)
+    (free,) = tm.load("funcbench", graphs=1, seed=0, cap="none")
     assert free.limits.calls is None
+
+
+def test_a_cap_above_the_minimum_leaves_no_room_for_calls_without_a_plan() -> None:
+    (task,) = tm.load("funcbench", graphs=1, seed=0, cap="minimum+3")
+    assert task.limits.calls == 13
+    assert task.limits.steps == 14
+
+
+def test_wordings_are_an_axis_of_each_item() -> None:
+    suite = tm.load("funcbench", preset="restate5", wording="plain,guided", graphs=1, seed=0)
+    asked: dict[str, list[tuple[str, str]]] = {}
+    for task in suite:
+        asked.setdefault(task.item, []).append((task.axes["protocol"], task.axes["wording"]))
+    ways = [("plain", "plain"), ("plain", "guided"), ("restate", "plain"), ("restate", "guided")]
+    assert all(found == ways for found in asked.values())
 
 
 @pytest.mark.parametrize(
@@ -133,6 +149,9 @@ def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
         ({"efforts": "low,low"}, "efforts must differ"),
         ({"preset": "restate5", "restate": True}, "leave restate out"),
         ({"preset": "main", "max_inputs": 1}, "core must be at most 2 with depth 1"),
+        ({"cap": "minimum"}, "cap must be 2n, none or minimum"),
+        ({"wording": "palin"}, "no wording 'palin'; did you mean: plain"),
+        ({"wording": "plain,plain"}, "wordings must differ"),
         ({"conected": 3}, "did you mean: connected"),
     ],
 )
@@ -192,7 +211,8 @@ def test_another_drawing_of_graphs_is_another_generator(monkeypatch: pytest.Monk
 
 
 def test_other_prompt_texts_are_another_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert hashes_with(monkeypatch, task_generation, PROMPT_TEXTS=("x",)) == {"prompt"}
+    changed = {"prompt_texts": lambda: ("x",)}
+    assert hashes_with(monkeypatch, task_wording, **changed) == {"prompt"}
 
 
 def test_the_same_tasks_from_other_source_text_are_the_same_generator(tmp_path: Path) -> None:
@@ -204,10 +224,8 @@ def test_the_same_tasks_from_other_source_text_are_the_same_generator(tmp_path: 
     text = source.read_text("utf-8")
     for old, new in (
         ("    shape = draw_shape(", "    outline = draw_shape("),
-        (
-            "size, shape, _draw_names(size, shape, seeds",
-            "size, outline, _draw_names(size, outline, seeds",
-        ),
+        ("_draw_names(size, shape, seeds", "_draw_names(size, outline, seeds"),
+        ("_make_nodes(size, shape, names)\n    if", "_make_nodes(size, outline, names)\n    if"),
     ):
         assert old in text
         text = text.replace(old, new)

@@ -57,8 +57,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 @pytest.mark.parametrize("name", MODELS)
 def test_an_episode_over_mcp_is_the_one_in_the_process(name: str, stage: Stage) -> None:
     tasks = [
-        *some(limit_calls=False),
-        *some(limit_calls=False, restate=True),
+        *some(cap="none"),
+        *some(cap="none", restate=True),
         *some(core=12, depth=6, graphs=1),
     ]
     near = asyncio.run(play(ClassEnvironments(FunctionGraphEnvironment), tasks, MODELS[name]))
@@ -347,7 +347,7 @@ def test_bad_calls_lower_precision_and_nothing_that_is_of_the_schedule(
     fault: str, play: Any
 ) -> None:
     lower = 0
-    for task in some(transport="mcp", limit_calls=False, graphs=6):
+    for task in some(transport="mcp", cap="none", graphs=6):
         ((_, trajectory),) = play([task], MODELS[fault])
         parts = SCORER.score(Episode(task, trajectory))["official"].parts
         core = float(task.axes["core"])

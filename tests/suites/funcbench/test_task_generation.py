@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from msgspec.structs import replace
 
 import toolmark as tm
 from toolmark.core import json_codec
@@ -117,8 +118,27 @@ def test_a_schema_takes_exactly_the_inputs_as_integers(tasks: list[Task]) -> Non
             assert not valid({name: 1 for name in inputs if name != first})
             tags = [(x.parameter, x.type, x.subtype) for x in node.inputs]
             output = (node.output.name, node.output.type, node.output.subtype)
-            said = re.findall(r"`(\w+)` of type (\w+) and subtype (\w+)", tool.description)
+            said = re.findall(r"`(\w+)` \(type: (\w+), subtype: (\w+)\)", tool.description)
             assert said == [output, *tags]
+            assert tool.extra_fields == {"strict": True}
+
+
+def test_both_wordings_ask_the_same_item() -> None:
+    ways = (Variant(), Variant(wording="guided"))
+    plain, guided = task_generation.make_tasks(SIZES[1], 3, ways, 5)
+    assert (plain.id, guided.id) == (f"{plain.item}+wording=plain", f"{plain.item}+wording=guided")
+    assert plain.data == guided.data
+    assert [tool.parameters for tool in plain.tools] == [tool.parameters for tool in guided.tools]
+    assert not any(tool.extra_fields for tool in guided.tools)
+
+
+def test_a_plain_task_does_not_say_how_functions_are_linked() -> None:
+    task = make(SIZES[1])
+    (message,) = task.turns[0].messages
+    assert message.role == "user"
+    said = " ".join([text(task), *(tool.description for tool in task.tools)]).lower()
+    words = set(re.findall("[a-z]+", said))
+    assert not words & {"pass", "same", "link", "linked", "match", "matching", "wrong", "true"}
 
 
 def test_tools_are_not_in_the_order_of_the_graph() -> None:
@@ -162,13 +182,22 @@ GOLDEN: dict[str, tuple[dict[str, Any], int]] = {
     "effort": ({"preset": "effort", "seed": 3}, 20),
     "narrow": (
         {"core": 12, "depth": 4, "disconnected": 9, "max_inputs": 3, "root_inputs": 2, "types": 5,
-         "known_distractor_inputs": False, "limit_calls": False, "graphs": 5, "seed": 4},
+         "known_distractor_inputs": False, "cap": "none", "graphs": 5, "seed": 4},
         5,
     ),
     "large": ({"core": 1500, "depth": 9, "connected": 40, "disconnected": 300, "graphs": 1,
                "seed": 5}, 1),
 }  # fmt: skip
 HASHES = {
+    "plain": "c519cb2627b35980eaf0bda8f21deab433bf3eec2a58763b5d3bb0ff379f758f",
+    "main": "2445102d36d3fff1fdc5853f2c3beb72144e3fe9bb116ae9ec0c3abe2e46dd25",
+    "core40": "2c0aacf72c847204c346d45c54d28917ab4b6023db12d2c88808cc9f39cebe03",
+    "restate5": "46beaac465deb96c4c180c9fece5ce8c03e2531e2c913e1add5b0a0db81e07c1",
+    "effort": "2f9e9b703715912c80c4440c77ddf2d6c9f99f9a9402ad96b1c85861fd2b11d7",
+    "narrow": "6e7c0845d96749eeb8d632f7d80fea67ee2d1ea3ac2516418f419b37ecac9413",
+    "large": "6bd2c7be4fec4c14a52a868d3e946bf388b49e9e092f08b5971b75cf024b4e3a",
+}
+GUIDED_HASHES = {
     "plain": "970b7f40190caa6bfb6deba39b08c828c7eae3a0922dd399760ccf6c9fc90575",
     "main": "97c6efb0bc95939b7fa3ae1416e547c7596508008259f2921d2fe32a1c921387",
     "core40": "e3d7ae85bb4126cc4b74e90d7e1043834154d905d955bc385ff7c994321d822d",
@@ -186,3 +215,13 @@ def test_tasks_are_the_same_bytes_on_every_machine(name: str) -> None:
     for task in islice(tm.load("funcbench", **parameters), count):
         digest.update(json_codec.encode_record(task) + b"\n")
     assert digest.hexdigest() == HASHES[name]
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_guided_tasks_are_those_from_before_there_was_a_plain_wording(name: str) -> None:
+    parameters, count = GOLDEN[name]
+    digest = hashlib.sha256()
+    for task in islice(tm.load("funcbench", **parameters, wording="guided"), count):
+        axes = {axis: level for axis, level in task.axes.items() if axis != "wording"}
+        digest.update(json_codec.encode_record(replace(task, axes=axes)) + b"\n")
+    assert digest.hexdigest() == GUIDED_HASHES[name]

@@ -22,8 +22,9 @@ from toolmark.core.records import (
     Turn,
     Verdict,
 )
+from toolmark.language import number_words
 from toolmark.scoring.episode import Episode
-from toolmark.suites.mfcl_speech import speech_failure_modes, speech_scoring
+from toolmark.suites.mfcl_speech import heard_values, speech_failure_modes, speech_scoring
 
 BOOK = Tool(
     name="book",
@@ -57,13 +58,13 @@ def task(city: str, hotel: str, nights: int, *, condition: str = "noisy", **turn
     written = f"Book a room at {hotel} in {city} for {nights} nights"
     said = Message(role="user", parts=(Text(written),))
     truth = [{"book": {"city": [city], "hotel": [hotel], "nights": [nights], "note": [""]}}]
-    heard = {"uttered": written, "seconds": 4.0, "timeline": [], "transcript": written, **turn}
+    heard = {"uttered": written, "seconds": 4.0, "timeline": [], **turn}
     return Task(
         id=f"x@{condition}", item="x", suite="mfcl-transcripts", category="simple_python",
         turns=(Turn(messages=(said,)),), tools=(BOOK,), axes={"condition": condition},
         data={
             "bfcl": {"truth": truth}, "written": [written], "whitelist": [{"city": city}],
-            **({} if condition == "text" else {"speech": {"turns": [heard]}}),
+            **({} if condition in ("text", "said") else {"speech": {"turns": [heard]}}),
         },
     )  # fmt: skip
 
@@ -81,8 +82,11 @@ def played(*steps: Step) -> Trajectory:
     return Trajectory(task="x@noisy", steps=steps)
 
 
+SAID_RIGHT = speech_scoring.ControlAnswers(said_right={("x", 0, "official")})
+
+
 def primary(asked: Task, *steps: Step) -> str:
-    verdict = speech_scoring.score_episode(Episode(asked, played(*steps)))["official"]
+    verdict = speech_scoring.score_episode(Episode(asked, played(*steps)), SAID_RIGHT)["official"]
     assert verdict.outcome == "incorrect"
     [first] = [label for label in verdict.labels if label.primary]
     return first.suite_cause
@@ -177,7 +181,7 @@ def test_the_same_error_on_the_written_text_is_not_of_perception() -> None:
     )["official"]
     [first] = [label for label in verdict.labels if label.primary]
     assert first.suite_cause == speech_failure_modes.SAME_ON_TEXT
-    assert "written text" in first.evidence
+    assert "in writing" in first.evidence
 
 
 def test_what_no_rule_explains_is_distinguished_from_what_is_wrong_on_the_text_too() -> None:
@@ -192,9 +196,42 @@ def test_what_no_rule_explains_is_distinguished_from_what_is_wrong_on_the_text_t
 WRITTEN = task("Austin", "The Merrion", 15, condition="text")
 
 
-def adjacent(verdict: Verdict, *steps: Step) -> speech_scoring.TextErrorsByEpisode:
+def adjacent(verdict: Verdict, *steps: Step) -> speech_scoring.ControlAnswers:
     found = speech_scoring.find_text_errors(WRITTEN, played(*steps), verdict)
-    return {("x", 0, "official"): found}
+    return SAID_RIGHT._replace(errors={("x", 0, "official"): found})
+
+
+@pytest.mark.parametrize("plays", [blended, premature, distorted, misnamed])
+def test_perception_needs_the_exact_words_answered_right(plays: Any) -> None:
+    for case in CASES:
+        asked, steps = plays(*case)
+        verdict = speech_scoring.score_episode(Episode(asked, played(*steps)))["official"]
+        assert all(label.cause != "perception" for label in verdict.labels)
+        [first] = [label for label in verdict.labels if label.primary]
+        assert first.suite_cause == speech_failure_modes.UNEXPLAINED
+
+
+def test_a_transcript_with_the_value_is_no_error_of_perception() -> None:
+    """Without a word error the model read the value: whatever it made of it."""
+    for city, hotel, n in CASES:
+        for plays in (blended, distorted, misnamed):
+            written = f"Book a room at {hotel} in {city} for {n} nights"
+            asked, steps = plays(city, hotel, n)
+            turn = {**asked.data["speech"]["turns"][0], "transcript": written, "wer": 0.0}
+            read = replace(asked, data={**asked.data, "speech": {"turns": [turn]}})
+            assert primary(read, *steps) == speech_failure_modes.UNEXPLAINED
+        words = number_words.cardinal_words(str(n))
+        spoken = f"book a room at {hotel.lower()} in {city.lower()} for {words} nights"
+        read = task(city, hotel, n, transcript=spoken)
+        wrong = called(city=city, hotel=hotel, nights={13: 30, 15: 50, 40: 14}[n])
+        assert primary(read, wrong) == speech_failure_modes.UNEXPLAINED
+
+
+def test_an_error_that_is_also_made_on_the_spoken_words_is_not_of_perception() -> None:
+    _, steps = misnamed("Austin", "The Merrion", 13)
+    said = task("Austin", "The Merrion", 13, condition="said")
+    verdict = speech_scoring.score_episode(Episode(said, played(*steps)))["official"]
+    assert not {label.suite_cause for label in verdict.labels} & {*speech_failure_modes.MODES}
 
 
 def after_text(text: Step, *steps: Step) -> str:
@@ -281,7 +318,7 @@ def test_chat_where_any_call_is_due_is_drift() -> None:
      ("new york", "Fly to New York", True)],
 )  # fmt: skip
 def test_a_proper_noun_is_written_with_a_capital(value: str, written: str, is_name: bool) -> None:
-    assert speech_failure_modes.is_proper_noun(value, written) is is_name
+    assert heard_values.is_proper_noun(value, written) is is_name
 
 
 @pytest.mark.parametrize(
@@ -295,8 +332,8 @@ def test_a_proper_noun_is_written_with_a_capital(value: str, written: str, is_na
 )  # fmt: skip
 def test_what_sounds_alike(one: Any, other: Any, alike: bool) -> None:
     assert (
-        speech_failure_modes._sounds_alike(one, other) is alike
-        and speech_failure_modes._sounds_alike(other, one) is alike
+        heard_values.sounds_alike(one, other) is alike
+        and heard_values.sounds_alike(other, one) is alike
     )
 
 

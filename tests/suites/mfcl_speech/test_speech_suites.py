@@ -47,9 +47,9 @@ def made(suite: tm.Suite) -> list[Task]:
 def test_every_entry_is_asked_in_every_condition_by_every_recogniser() -> None:
     suite = tm.load("mfcl-transcripts", category="expert,live_relevance", **FEW)
     tasks = list(suite)
-    assert len(tasks) == len(suite) == 5 * (1 + 2 * 3)
+    assert len(tasks) == len(suite) == 5 * (2 + 2 * 3)
     assert len({task.id for task in tasks}) == len(tasks)
-    assert {task.axes["condition"] for task in tasks} == {"text", "clean", "noisy"}
+    assert {task.axes["condition"] for task in tasks} == {"text", "said", "clean", "noisy"}
     assert all(task.turns[-1].messages[-1].text for task in tasks), "nothing is made yet"
 
 
@@ -102,6 +102,34 @@ def test_an_item_has_one_voice_and_one_wording_in_all_conditions() -> None:
         assert modules == {"environment", "talkers", "network", "device"}
         assert "timeline" not in item[0], "clean is clean"
         assert item[1]["snr_db"] == pytest.approx(10)
+
+
+def test_the_spoken_words_are_asked_as_text_without_a_sound() -> None:
+    suite = tm.load(
+        "mfcl-transcripts", category="simple_python", items=3, engines="flite", seed=3,
+        conditions="said,clean", recognisers="simulated:a",
+    )  # fmt: skip
+    by_item: dict[str, dict[str, Task]] = {}
+    for task in made(suite):
+        by_item.setdefault(task.item, {})[task.axes["condition"]] = task
+    assert len(by_item) == 3
+    for tasks in by_item.values():
+        heard = tasks["clean"].data["speech"]["turns"][0]
+        assert tasks["said"].turns[-1].messages[-1].text == heard["uttered"]
+        assert "speech" not in tasks["said"].data
+        assert "recogniser" not in tasks["said"].axes
+
+
+def test_words_are_asked_as_text_where_no_voice_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_voice(self: object) -> None:
+        raise UsageError("no synthesiser")
+
+    monkeypatch.setattr(speech_pipeline.SpeechPipeline, "check_available", no_voice)
+    suite = tm.load("mfcl-speech", category="simple_python", conditions="said", **FEW)
+    (task,) = made(suite)
+    assert task.turns[-1].messages[-1].text and not suite.maker.makes_sound
 
 
 class Asks(Model):

@@ -291,7 +291,7 @@ def test_simulated_recognisers_are_marked_wherever_their_numbers_are() -> None:
         not in next(m for m in speech_tables.speech_metrics(found) if "text" in m.name).title
     )
     adjacent = published_speech_figures.tables_with_published({"official": found})[1]
-    assert isinstance(adjacent, Table) and adjacent.rows[0][0] == "this run (simulated recognisers)"
+    assert isinstance(adjacent, Table) and "this run" not in str(adjacent.rows)
     mixed = whole({"clean": 0.5}, ears=EARS)
     assert condition_labels.condition_label("clean", mixed) == "clean (2/3 simulated)"
     real = whole({"clean": 0.5}, ears=("pocketsphinx",))
@@ -419,7 +419,7 @@ def test_the_paper_is_compared_with_a_whole_run_and_several() -> None:
     found = whole({"text": 0.9, "clean": 0.7})
     adjacent = published_speech_figures.tables_with_published({"official": found})[1]
     assert isinstance(adjacent, Table)
-    assert adjacent.rows[0][3] is None and round(float(adjacent.rows[0][1] or 0), 3) == 0.9
+    assert all(str(row[0]).endswith("(paper)") for row in adjacent.rows)
     assert ("GPT-4o-audio (paper)", 0.589, 0.604, 0.509) in adjacent.rows
     several = published_speech_figures.tables_across_runs(
         {"official": {"a": found, "b": whole({"noisy": 0.4})}}

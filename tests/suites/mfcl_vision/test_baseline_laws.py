@@ -77,6 +77,7 @@ def _pieces(text: str) -> Iterator[str]:
             yield " ".join(words[start:end])
 
 
+@pytest.mark.long
 def test_answers_of_another_set_tell_nothing(plans: list[list[ItemPlan]]) -> None:
     """Who knows another set by heart answers what was right most often there, by template."""
     known, asked = plans

@@ -86,7 +86,8 @@ def test_every_sign_is_seen_once_within_the_picture(scene: str) -> None:
 
 
 @pytest.mark.parametrize("scene", scenes.SCENE_KINDS)
-@pytest.mark.parametrize("n", range(4))
+@pytest.mark.parametrize("n", [0, pytest.param(1, marks=pytest.mark.long), 2,
+                               pytest.param(3, marks=pytest.mark.long)])  # fmt: skip
 def test_a_sign_is_all_within_its_box_and_fills_it(
     scene: str, n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,7 +220,7 @@ def test_what_stands_nearer_is_larger_than_all_of_the_row() -> None:
 
 
 @pytest.mark.parametrize("scene", scenes.SCENE_KINDS)
-@pytest.mark.parametrize("mark", ["left", "right"])
+@pytest.mark.parametrize("mark", ["left", pytest.param("right", marks=pytest.mark.long)])
 def test_marks_say_where_things_stand_and_blank_ones_stand_nowhere_further(
     scene: str, mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -200,7 +200,7 @@ def test_the_pages_of_a_set_answer_as_a_corpus(made: Path, tmp_path: Path) -> No
     assert run.summary()["score"]["value"] == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_recorded_searches_can_be_replayed_without_the_pages(made: Path, tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     for search in (f"record:{tape}@corpus:{made / 'pages'}", f"replay:{tape}"):

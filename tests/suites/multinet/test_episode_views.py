@@ -158,7 +158,7 @@ def test_a_page_says_that_rows_are_synthetic_before_any_number(tmp_path: Path) -
     page = read_page(path)
     walked = list(page.root.walk())
     (caution,) = page.root.find(kind="caution")
-    assert caution.text == report_tables.SYNTHETIC_CAUTION
+    assert caution.text.startswith(report_tables.SYNTHETIC_CAUTION + " The interval rests on")
     assert walked.index(caution) < walked.index(page.section("headline"))
     assert page.root.find("td", "heat") and any(
         each.startswith("Format against action") for each in page.root.headings

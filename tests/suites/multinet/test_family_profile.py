@@ -147,6 +147,20 @@ def test_who_is_no_better_than_the_mean_is_not_above_the_best_baseline() -> None
     assert errors[f"m {family_profile._DAGGER}"]["RelMAE"] == number_format.format_estimate(mine)
 
 
+def test_the_profile_has_macro_recall_with_the_most_that_its_rows_allow() -> None:
+    runs = [run("m", "overcooked"), run("m", "piqa"), run("m", "sqa3d")]
+    table = titled(family_profile.profile_tables(runs))["Profile: macro recall"]
+    row = cells(table)[f"m {family_profile._DAGGER}"]
+    assert not any("sqa3d" in name for name in row)
+    for found in runs[:2]:
+        family = found.suite.removeprefix("multinet-")
+        value, ceiling = str(row[f"{family} {family_profile._DAGGER}"]).split(" / ")
+        mine = found.columns_by_rule["paper"]
+        assert value == number_format.format_estimate(numbers(mine)["macro_recall"])
+        right = replace(mine, parts={**mine.parts, "predicted": mine.part("truth")})
+        assert ceiling == number_format.format_percent(numbers(right)["macro_recall"].value or 0.0)
+
+
 def test_forms_are_rows_of_their_own() -> None:
     pair = run("m", "piqa", forms=BOTH)
     shares, _ = profiled(pair, run("m", "sqa3d", forms=("tool",)))

@@ -22,14 +22,17 @@ from toolmark.core.records import Estimate, Score, Table
 from toolmark.reports import html_report
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import read_presentation
+from toolmark.scoring import classification
 from toolmark.statistics import interval_limits
+from toolmark.statistics.class_formulas import MacroRecall
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites import suite_registry
 from toolmark.suites.multinet import family_profile, paper_comparison, report_tables
 from toolmark.suites.multinet.multinet_suites import SCORER
+from toolmark.suites.multinet.tables import class_tables, score_columns, vector_tables
 
-PLAIN = {"mae", "rel_mae", "rel_mse", "brier", "brier_sq", "similarity"}
+PLAIN = {"mae", "rel_mae", "rel_mse", "rel_mae_filtered", "brier", "brier_sq", "similarity"}
 
 
 def metrics(found: Columns) -> dict[str, Metric]:
@@ -50,13 +53,14 @@ def paper_rows(scores: Sequence[Score]) -> Columns:
 @pytest.mark.parametrize(
     ("family", "names"),
     [
-        ("piqa", ["exact", "valid", "exact_of_valid", "macro_f1"]),
-        ("overcooked", ["exact", "valid", "exact_of_valid", "macro_f1", "player_0", "player_1"]),
-        ("odds", ["exact", "valid", "exact_of_valid", "macro_f1", "brier", "brier_sq", "player_0",
-                  "player_1"]),
+        ("piqa", ["exact", "macro_recall", "valid", "exact_of_valid", "macro_f1"]),
+        ("overcooked", ["exact", "macro_recall", "valid", "exact_of_valid", "macro_f1",
+                        "player_0", "player_1"]),
+        ("odds", ["exact", "macro_recall", "valid", "exact_of_valid", "macro_f1", "brier",
+                  "brier_sq", "player_0", "player_1"]),
         ("sqa3d", ["exact", "valid", "exact_of_valid"]),
         ("bfcl", ["exact", "valid", "exact_of_valid", "ast"]),
-        ("openx", ["closer", "valid", "mae", "rel_mae", "rel_mse"]),
+        ("openx", ["closer", "valid", "mae", "rel_mae", "rel_mse", "rel_mae_filtered"]),
     ],
 )  # fmt: skip
 def test_the_first_number_is_a_share_and_others_say_that_they_are_none(
@@ -67,7 +71,7 @@ def test_the_first_number_is_a_share_and_others_say_that_they_are_none(
     for name, each in found.items():
         assert each.name == name and each.is_share == (name not in PLAIN)
         assert each.value is not None and each.n
-        if name != "macro_f1":
+        if name not in ("macro_f1", "macro_recall"):
             assert each.low is not None and each.high is not None
             assert each.low <= each.value <= each.high
         assert not each.is_share or 0 <= each.value <= 1
@@ -88,6 +92,34 @@ def test_a_relative_error_is_a_sum_over_a_sum_and_of_several_morphologies_their_
     assert both.low is not None and both.high is not None
     widths = [x.high - x.low for x in one.values() if x.high is not None and x.low is not None]
     assert max(widths) / 2 <= both.high - both.low <= sum(widths) / 2
+
+
+def test_a_filtered_error_is_that_of_the_metrics_library() -> None:
+    found = paper_rows(ran("openx", 252))
+    for level in ("bimanual", "wheeled"):
+        part = found.where(found.category == level)
+        expected = vector_tables.vector_errors(part.where(part.run)).filtered
+        assert numbers(part)["rel_mae_filtered"].value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("family", ["piqa", "odinw", "overcooked", "odds"])
+def test_macro_recall_is_that_of_the_metrics_library_and_has_a_known_ceiling(family: str) -> None:
+    found = paper_rows(ran(family, 252))
+    sets = score_columns.option_sets(found.where(found.run))
+    expected = [
+        classification.classification_measures(class_tables.tally_answers(part, "paper"))
+        for _, part in sets
+    ]
+    assert numbers(found)["macro_recall"].value == pytest.approx(
+        np.mean([each["macro_recall"] for each in expected]), rel=1e-12
+    )
+    formula = metrics(found)["macro_recall"].formula
+    assert isinstance(formula, MacroRecall)
+    right = replace(found, parts={**found.parts, "predicted": found.part("truth")})
+    assert formula.highest_value(found) == formula.measure(right).value
+    n_absent, n = formula.count_absent_classes(found)
+    title = metrics(found)["macro_recall"].title
+    assert (f"{n_absent} of {n} classes" in title) == (n_absent > 0)
 
 
 def test_a_baseline_without_errors_gives_no_relative_error() -> None:
@@ -132,13 +164,21 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
     assert "252 answers in 21 groups" in text and interval_limits.NO_INTERVAL_NOTE not in text
-    (line,) = (line for line in text.splitlines() if line.strip().startswith("RelMAE"))
+    (line,) = (line for line in text.splitlines() if line.strip().startswith("RelMAE "))
     assert "%" not in line and "[" in line and line.endswith("n=252 answers")
     reported = html_report.write_report([run], tmp_path / "r.html").read_text()
     assert "in 21 groups" in reported and interval_limits.NO_INTERVAL_NOTE not in reported
 
 
 # --- runs beside each other -------------------------------------------------------------
+
+
+def published(readings: Mapping[str, Columns]) -> Mapping[str, Columns]:
+    """The same rows, as if they were published ones."""
+    return {
+        name: replace(x, axes={**x.axes, "source": np.full(len(x), "published", dtype=object)})
+        for name, x in readings.items()
+    }
 
 
 def adjacent(runs: Mapping[str, Mapping[str, Columns]]) -> dict[str, Any]:
@@ -148,7 +188,10 @@ def adjacent(runs: Mapping[str, Mapping[str, Columns]]) -> dict[str, Any]:
 
 def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:
     made = adjacent(
-        {"a": made_scores.rows(ran("overcooked", 40, BOTH)), "b": made_scores.rows(ran("odds", 40))}
+        {
+            "a": published(made_scores.rows(ran("overcooked", 40, BOTH))),
+            "b": published(made_scores.rows(ran("odds", 40))),
+        }
     )
     for title in ("Exact match and classes", "Next to the paper's models"):
         assert {"a: text", "a: tool", "b: text"} <= set(cells(made[title]))
@@ -157,24 +200,38 @@ def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:
     assert {"text: text", "tool: tool"} <= set(cells(apart["Exact match and classes"]))
 
 
+def test_generated_rows_stand_in_no_table_of_the_papers() -> None:
+    for family in ("overcooked", "odds", "piqa"):
+        made = titled(paper_comparison.run_tables(made_scores.rows(ran(family, 40))))
+        assert not any("(paper)" in str(each) for each in made.values())
+    mixed = adjacent(
+        {
+            "made": made_scores.rows(ran("odds", 40)),
+            "real": published(made_scores.rows(ran("odds", 40))),
+        }
+    )
+    assert "real" in cells(mixed["Next to the paper's models"])
+    assert "made" not in cells(mixed["Next to the paper's models"])
+
+
 def test_probabilities_are_compared_with_the_papers() -> None:
-    made = titled(paper_comparison.run_tables(made_scores.rows(ran("odds", 40))))
+    made = titled(paper_comparison.run_tables(published(made_scores.rows(ran("odds", 40)))))
     rows = cells(made["Next to the paper's models: probabilities"])
     assert rows["GPT-5 (paper)"]["Brier, linear"] == "1.930"
     assert str(rows["this run"]["Brier, linear"])[0].isdigit()
     assert "Next to the paper's models: probabilities" not in titled(
-        paper_comparison.run_tables(made_scores.rows(ran("overcooked", 40)))
+        paper_comparison.run_tables(published(made_scores.rows(ran("overcooked", 40))))
     )
 
 
 def test_probabilities_are_compared_by_the_rule_of_the_papers_code() -> None:
-    readings = made_scores.rows(ran("odds", 40))
+    readings = published(made_scores.rows(ran("odds", 40)))
     worse = np.full(len(readings["paper"]), 2.0)
     strict = replace(readings["paper"], parts={**readings["paper"].parts, "brier": worse})
     apart = {"paper": replace(strict, value=worse - 2), "reference": readings["reference"]}
     mean = number_format.format_decimal(float(readings["reference"].part("brier").mean()))
     alone = titled(paper_comparison.run_tables(apart))
-    acts = made_scores.rows(ran("overcooked", 40))
+    acts = published(made_scores.rows(ran("overcooked", 40)))
     several = adjacent({"acts": acts, "shares": apart})
     for made, name in ((alone, "this run"), (several, "shares")):
         table = made["Next to the paper's models: probabilities"]
@@ -207,7 +264,7 @@ def test_means_over_sub_sets_are_over_those_that_both_have() -> None:
     rows = cells(table)
     assert set(rows) == {"BCCD", "PKLot", "mean over 2"}
     theirs = rows["mean over 2"]
-    for at, what in enumerate(("exact", "macro F1")):
+    for at, what in enumerate(("exact", "macro recall", "macro F1")):
         mean = (
             paper_comparison.gpt5_odinw()["BCCD"][at] + paper_comparison.gpt5_odinw()["PKLot"][at]
         ) / 2

@@ -10,18 +10,18 @@ from typing import ClassVar
 import msgspec
 from msgspec import Raw, Struct
 
-from toolmark.core.errors import Timeout
 from toolmark.models.batches import bulk_transfer
 from toolmark.models.batches.batch_protocol import (
-    BatchCancelled,
     BatchLimits,
     BatchProtocol,
     BatchStatus,
     Headers,
     ItemResult,
+    cancelled_item,
     check_id,
     decode_answer,
     decode_line,
+    expired_item,
 )
 from toolmark.models.batches.bulk_transfer import Spool
 from toolmark.models.complaint_rules import load_table
@@ -150,11 +150,9 @@ def _read_result(line: _Line) -> ItemResult:
         case "succeeded":
             return ItemResult(line.custom_id, HttpResponse(200, bytes(line.result.message), 0.0))
         case "expired":
-            text = "the batch expired before this request was answered"
-            return ItemResult(line.custom_id, Timeout(text))
+            return expired_item(line.custom_id)
         case "canceled":
-            text = "the batch was cancelled before this request was answered"
-            return ItemResult(line.custom_id, BatchCancelled(text))
+            return cancelled_item(line.custom_id)
     body = bytes(line.result.error)
     return ItemResult(line.custom_id, HttpResponse(_status_of_error(body), body, 0.0))
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from toolmark.core.errors import EndpointError, TornReply
+from toolmark.core.errors import EndpointError, Timeout, TornReply
 from toolmark.core.failure import Kind
 from toolmark.models.batches.bulk_transfer import RefusedAnswer, Spool
 from toolmark.models.http_client import HttpClient, HttpResponse
@@ -64,6 +64,17 @@ class BatchCancelled(EndpointError):
     """The request was not answered, because its batch was cancelled."""
 
     kind: Kind = "stopped"
+
+
+def expired_item(item_id: str) -> ItemResult:
+    """Return what became of a request whose batch had no more time."""
+    return ItemResult(item_id, Timeout("the batch expired before this request was answered"))
+
+
+def cancelled_item(item_id: str) -> ItemResult:
+    """Return what became of a request whose batch was cancelled."""
+    text = "the batch was cancelled before this request was answered"
+    return ItemResult(item_id, BatchCancelled(text))
 
 
 class BatchProtocol:
@@ -137,18 +148,19 @@ def decode_answer(answer: HttpResponse, kind: type[Any]) -> Any:
     """Return the body of an answer as this type. Raises RefusedAnswer, TornReply."""
     if answer.status != 200:
         raise RefusedAnswer(answer)
-    try:
-        return msgspec.json.decode(answer.body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise TornReply("the answer is no batch") from None
+    return _decode(answer.body, kind, "the answer is no batch")
 
 
 def decode_line(line: bytes, kind: type[Any]) -> Any:
     """Return a line of results as this type. Raises TornReply."""
+    return _decode(line, kind, "a line of the results has another shape")
+
+
+def _decode(data: bytes, kind: type[Any], complaint: str) -> Any:
     try:
-        return msgspec.json.decode(line, type=kind)
+        return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise TornReply("a line of the results has another shape") from None
+        raise TornReply(complaint) from None
 
 
 def cut_complaints(complaints: Sequence[BatchComplaint]) -> tuple[BatchComplaint, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+from msgspec.structs import replace
 
 from toolmark.core.errors import (
     EndpointError,
@@ -59,12 +61,16 @@ def make_protocol(wire: str, client: HttpClient, url: str) -> BatchProtocol:
 
 
 class _Asking:
-    """One request: its repeat, its last answer, and whether a refusal of before was believed."""
+    """One request: its repeat, its last answer, and whether a refusal of before was believed.
+
+    `is_shared`: an equal request had the same answer before.
+    """
 
     def __init__(self, repeat: int) -> None:
         self.repeat = repeat
         self.has_old_refusal = False
         self.answered: tuple[str, RunningBatch] | None = None
+        self.is_shared = False
 
 
 _asking: ContextVar[_Asking] = ContextVar("asking")
@@ -90,7 +96,12 @@ class _DigestEncoder(RequestEncoder):
 
 
 class _DigestAdapter(RequestAdapter):
-    """Adapts requests that are encoded as digests."""
+    """Adapts requests that are encoded as digests.
+
+    The refusals of one batch count each: a second batch may take a day.
+    """
+
+    counts_together = True
 
     def __init__(
         self, wire: Wire, settings: EncoderSettings, keep: Callable[[bytes], None]
@@ -105,9 +116,12 @@ class _DigestAdapter(RequestAdapter):
 class BatchedEndpoint(EndpointModel):
     """An endpoint whose requests are answered by batches; else it is an EndpointModel.
 
-    What was submitted is in the `ledger`, and nothing of it is submitted again. The times of
-    replies are 0: nobody knows them.
+    What was submitted is in the `ledger`, and nothing of it is submitted again. Equal requests of
+    one repeat share an answer, which is paid once: the later replies are marked as from a cache.
+    The times of replies are 0: nobody knows them.
     """
+
+    is_answered_later: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -133,6 +147,7 @@ class BatchedEndpoint(EndpointModel):
         )
         self.queue = BatchQueue(worker)
         self._name_suggestion: str | None = None
+        self._answered_items: set[str] = set()
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask in the next batch; see `EndpointModel.__call__`."""
@@ -141,7 +156,8 @@ class BatchedEndpoint(EndpointModel):
         try:
             while True:
                 try:
-                    return await super().__call__(request)
+                    reply = await super().__call__(request)
+                    return replace(reply, from_cache=True) if asking.is_shared else reply
                 except AskAgain:
                     continue
                 except (RateLimited, TornReply, Unavailable):
@@ -192,8 +208,17 @@ class BatchedEndpoint(EndpointModel):
         self._last_body = b""
         item = self._item_id(sent, asking.repeat)
         asking.answered = None
-        found = await self.queue.answer_item(item, body, sent.headers)
+        try:
+            found = await self.queue.answer_item(item, body, sent.headers)
+        except TornReply:  # there is a result, and it cannot be read
+            raise
+        except EndpointError as error:  # expired, cancelled, or its answer is read later
+            error.may_be_charged = False
+            raise
         asking.answered = item, found.batch
+        if found.response.status == 200:
+            asking.is_shared = item in self._answered_items
+            self._answered_items.add(item)
         if found.is_old and found.response.status != 200:
             asking.has_old_refusal = True
         return found.response

@@ -9,10 +9,8 @@ from typing import ClassVar
 import msgspec
 from msgspec import Raw, Struct
 
-from toolmark.core.errors import Timeout
 from toolmark.models.batches import bulk_transfer
 from toolmark.models.batches.batch_protocol import (
-    BatchCancelled,
     BatchComplaint,
     BatchLimits,
     BatchOutcome,
@@ -20,10 +18,12 @@ from toolmark.models.batches.batch_protocol import (
     BatchStatus,
     Headers,
     ItemResult,
+    cancelled_item,
     check_id,
     cut_complaints,
     decode_answer,
     decode_line,
+    expired_item,
 )
 from toolmark.models.batches.bulk_transfer import Spool
 from toolmark.models.complaint_rules import load_table
@@ -186,11 +186,9 @@ def _complaint(fault: _Fault) -> BatchComplaint:
 
 def _read_result(line: _Line) -> ItemResult:
     if line.error is not None and line.error.code == "batch_expired":
-        text = "the batch expired before this request was answered"
-        return ItemResult(line.custom_id, Timeout(text))
+        return expired_item(line.custom_id)
     if line.error is not None and line.error.code == "batch_cancelled":
-        text = "the batch was cancelled before this request was answered"
-        return ItemResult(line.custom_id, BatchCancelled(text))
+        return cancelled_item(line.custom_id)
     if line.response is None or not line.response.status_code:
         fault = line.error or _Fault()
         return ItemResult(line.custom_id, refuse_item(_complaint(fault), default_status=502))

@@ -17,6 +17,7 @@ TextExplainer: TypeAlias = Callable[[Reply, str], tuple[str, str] | None]
 PROBE_SAMPLING = Sampling(max_tokens=2048)  # enough for a model that thinks first
 TOOL_NAME = "get_weather"
 ONE_CITY_QUESTION = "What is the weather in Paris? Use the tool."
+PLAIN_QUESTION = "Name three large cities."
 TWO_CITIES_QUESTION = (
     "What is the weather in Paris and in Rome? Call the tool once for each, at once."
 )
@@ -65,8 +66,10 @@ def fail_check(name: str, error: EndpointError) -> Check:
 
 
 def next_step(error: EndpointError) -> str:
-    """Return what to do about an error; a refusal says it itself."""
-    return "" if isinstance(error, Rejected) else "try again; raise --timeout if it was too slow"
+    """Return what to do about an error; most refusals say it themselves."""
+    if not isinstance(error, Rejected):
+        return "try again; raise --timeout if it was too slow"
+    return "run with --tool-format prompt, which sends no tools" if error.subject == "tools" else ""
 
 
 def endpoint_complaint(error: EndpointError) -> str:

@@ -25,7 +25,7 @@ async def probe_reasoning(model: EndpointModel, first: Reply, second: ResultStep
     names = " and ".join(state_members.carried_members(first))
     if not names:
         return _check_without_state(model, first)
-    if model.profile.history == "none" or "reasoning_history" in model.refused_settings:
+    if model.profile.history == "none" or "reasoning_history" in model.settings_refused_once:
         detail = f"thoughts come as {names}; the endpoint takes none back, so none are sent"
         return Check(name=_NAME, status="ok", detail=detail)
     comes = f"thoughts come as {names} and go back"

@@ -5,28 +5,27 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from toolmark.core.errors import EndpointError
-from toolmark.core.records import Check, Reply
+from toolmark.core.records import Check, Reply, Request
 from toolmark.models.endpoint_model import EndpointModel
 from toolmark.models.probes import probe_requests
-from toolmark.models.probes.probe_requests import ONE_CITY_QUESTION, PROBE_SAMPLING
+from toolmark.models.probes.probe_requests import PROBE_SAMPLING
 
 _VARYING_STEP = "replies vary from run to run: raise --repeats"
 
 
-async def probe_sampling(model: EndpointModel) -> Check:
+async def probe_sampling(model: EndpointModel, request: Request) -> Check:
     """Try the settings that suites use; the wire then leaves out what the model refuses."""
     name = "temperature 0"
     sampling = replace(PROBE_SAMPLING, temperature=0.0, top_p=1.0)
-    request = replace(probe_requests.make_request(ONE_CITY_QUESTION), sampling=sampling)
     try:
-        await model(request)
+        await model(replace(request, sampling=sampling))
     except EndpointError as error:
         return probe_requests.fail_check(name, error)
     if "temperature" in model.unsent_settings:
         omitted = " and ".join(sorted(model.unsent_settings))
         detail = f"not sent: this provider's profile leaves out {omitted}, at the model's default"
         return Check(name=name, status="warn", detail=detail, next_step=_VARYING_STEP)
-    refused = model.refused_settings & {"temperature", "top_p"}
+    refused = model.settings_refused_once & {"temperature", "top_p"}
     if "temperature" in refused:
         omitted = " and ".join(sorted(refused))
         detail = (

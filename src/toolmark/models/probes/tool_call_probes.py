@@ -61,6 +61,8 @@ async def probe_parallel_calls(
 async def probe_dotted_names(model: EndpointModel) -> Check:
     """Try a tool name with a dot unchanged; the wire changes it unless the profile allows dots."""
     name = "dots in names"
+    if model.wire.sends_dots:
+        return await _probe_sent_dots(name, model)
     dotted = model.with_profile(replace(model.profile, allows_dots=True))
     try:
         reply = await dotted(probe_requests.make_request(ONE_CITY_QUESTION, "weather.get"))
@@ -76,3 +78,12 @@ async def probe_dotted_names(model: EndpointModel) -> Check:
         "not refused, but no call came back; weather.get is sent as weather_get, and mapped back"
     )
     return Check(name=name, status="ok", detail=detail)
+
+
+async def _probe_sent_dots(name: str, model: EndpointModel) -> Check:
+    """Try a tool name with a dot on a wire that sends names so."""
+    try:
+        await model(probe_requests.make_request(ONE_CITY_QUESTION, "weather.get"))
+    except EndpointError as error:
+        return replace(probe_requests.fail_check(name, error), status="warn")
+    return Check(name=name, status="ok", detail="accepted; weather.get is sent as it is")

@@ -85,7 +85,8 @@ def check_wires(answers: Sequence[WireAnswer], asked: WireName, *, is_given: boo
     if others:
         detail += f"; not by {others}"
     chosen = choose_wire(answers)
-    if chosen == asked:
+    findings = {each.wire: each.finding for each in answers}
+    if chosen is not None and findings.get(asked) == findings[chosen]:
         return Check(name=_NAME, status="ok", detail=detail)
     step = (
         f"give --wire {chosen} instead of --wire {asked}"

@@ -15,12 +15,10 @@ from toolmark.models.wires import anthropic_pause, anthropic_reply
 from toolmark.models.wires.anthropic_request import ANTHROPIC_MEDIA, MessagesEncoder
 from toolmark.models.wires.anthropic_settings import OPTIONAL_SETTINGS
 from toolmark.models.wires.anthropic_stream import MessagesAssembler
-from toolmark.models.wires.chat_completions import decode_listed_ids
 from toolmark.models.wires.media_parts import MediaTypes
 from toolmark.models.wires.tool_names import ToolNames
 from toolmark.models.wires.wire import (
     EncodedRequest,
-    EncoderSettings,
     RequestEncoder,
     StreamAssembler,
     Wire,
@@ -33,6 +31,9 @@ class MessagesWire(Wire):
     """Messages: content is a list of blocks, and thoughts go back signed and unchanged."""
 
     name: ClassVar[WireName] = "anthropic"
+    path: ClassVar[str] = "messages"
+    encoder_type: ClassVar[type[RequestEncoder]] = MessagesEncoder
+    assembler_type: ClassVar[type[StreamAssembler]] = MessagesAssembler
     optional_settings: ClassVar[frozenset[str]] = OPTIONAL_SETTINGS
     media_types: ClassVar[MediaTypes] = ANTHROPIC_MEDIA
     may_pause: ClassVar[bool] = True
@@ -67,21 +68,9 @@ class MessagesWire(Wire):
             unsent_settings=tuple(sorted(unsent)),
         )
 
-    def request_path(self, model: str, *, is_stream: bool) -> str:
-        """Return the same path for every request."""
-        return "messages"
-
-    def make_encoder(self, settings: EncoderSettings) -> RequestEncoder:
-        """Return an encoder for requests to one model."""
-        return MessagesEncoder(settings)
-
     def decode_reply(self, body: bytes, names: ToolNames, latency_s: float, origin: str) -> Reply:
         """Decode the body of an answer; see `Wire.decode_reply`."""
         return anthropic_reply.decode_reply(body, names, latency_s, origin)
-
-    def make_assembler(self) -> StreamAssembler:
-        """Return what joins the events of one stream."""
-        return MessagesAssembler()
 
     def continue_request(self, sent: EncodedRequest, body: bytes) -> EncodedRequest | None:
         """Return the request that lets a paused message go on; see `Wire.continue_request`."""
@@ -90,10 +79,6 @@ class MessagesWire(Wire):
     def join_bodies(self, body: bytes, rest: bytes) -> bytes:
         """Return one body of a paused message and its rest; see `Wire.join_bodies`."""
         return anthropic_pause.join_bodies(body, rest)
-
-    def decode_model_names(self, body: bytes) -> tuple[str, ...] | None:
-        """Return the names in a list of models, None for a body of another shape."""
-        return decode_listed_ids(body)
 
 
 MESSAGES_WIRE = MessagesWire()

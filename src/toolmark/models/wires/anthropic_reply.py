@@ -28,13 +28,14 @@ _STOP_BY_REASON: dict[str, StopReason] = {
 }
 _PLAIN_REASONS = ("end_turn", "tool_use", "max_tokens")  # `Reply.stop` and the calls say as much
 _PLAIN_MEMBERS = frozenset(("type", "text", "id", "name", "input"))
+_TEXT_MEMBERS = ("text", "thinking")
 _NO_USAGE = Usage()
 
 
 class _Block(Struct):
     type: str = ""
-    text: str = ""
-    thinking: str = ""
+    text: str | None = None
+    thinking: str | None = None
     id: str = ""
     name: str | None = None
     input: Raw = Raw(b"")
@@ -66,6 +67,9 @@ class _Usage(Struct):
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cost: float | None = None
+    cost_in_usd_ticks: int | None = None
+    is_byok: bool | None = None
+    cost_details: reply_parts.CostDetails | None = None
     output_tokens_details: _OutputDetails | None = None
 
 
@@ -79,6 +83,8 @@ class _Transformation(Struct):
 
 class _Body(Struct):
     content: Raw
+    type: str = ""
+    error: Raw = Raw(b"")
     stop_reason: str | None = None
     stop_details: _StopDetails | None = None
     model: str = ""
@@ -102,6 +108,8 @@ def decode_reply(body: bytes, names: ToolNames, latency_s: float, origin: str) -
     reply_parts.check_size(body)
     try:
         decoded = _decode_body(body)
+        if decoded.type == "error" or decoded.error:
+            return _decode_loosely(body, names, latency_s, origin)
         content = _read_content(bytes(decoded.content))
     except (msgspec.DecodeError, UnicodeError, RecursionError, WrongShape):
         return _decode_loosely(body, names, latency_s, origin)
@@ -145,9 +153,9 @@ def _join_blocks(blocks: list[_Block], state: str) -> ReplyContent:
     for block in blocks:
         match block.type:
             case "text":
-                texts.append(block.text)
+                texts.append(block.text or "")
             case "thinking":
-                thoughts.append(block.thinking)
+                thoughts.append(block.thinking or "")
             case "tool_use":
                 if block.name is None:
                     raise WrongShape
@@ -178,7 +186,9 @@ def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
         usage.cache_read_input_tokens or 0,
         usage.cache_creation_input_tokens or 0,
     )
-    return counted if usage.cost is None else reply_parts.add_cost(counted, usage.cost, None)
+    if usage.cost is None and usage.cost_in_usd_ticks is None:
+        return counted
+    return reply_parts.add_cost(counted, reply_parts.reported_cost(usage))
 
 
 def _count_usage(
@@ -243,28 +253,29 @@ def _decode_loosely(body: bytes, names: ToolNames, latency_s: float, origin: str
 
 
 def _parse_content(blocks: Any) -> ReplyContent:
+    """Return what blocks say: those that are as documented as the fast way reads them."""
     if not isinstance(blocks, list):
         raise WrongShape
-    content = _join_blocks([_parse_block(block) for block in blocks], "")
-    kinds = [block["type"] for block in blocks]
+    source = reply_parts.dump_ascii(blocks)
+    try:
+        return _read_content(source.encode())
+    except (msgspec.DecodeError, UnicodeError, RecursionError, WrongShape):
+        content = _join_blocks([_parse_block(block) for block in blocks], "")
+    kinds = [block.get("type") for block in blocks]
     is_plain = (
         set(kinds[1:]) <= {"tool_use"}
         and set(kinds) <= {"text", "tool_use"}
         and not any(block.keys() - _PLAIN_MEMBERS for block in blocks)
     )
-    return content if is_plain else content._replace(state=reply_parts.dump_ascii(blocks))
+    return content if is_plain else content._replace(state=source)
 
 
 def _parse_block(block: Any) -> _Block:
-    if not isinstance(block, dict) or not isinstance(kind := block.get("type"), str):
-        raise WrongShape
-    text, thinking = block.get("text"), block.get("thinking")
-    if kind == "text" and not isinstance(text, str):
-        raise WrongShape
-    if kind == "thinking" and not isinstance(thinking, str):
+    if not isinstance(block, dict) or not isinstance(kind := block.get("type", ""), str):
         raise WrongShape
     if kind != "tool_use":
-        return _Block(type=kind, text=str(text or ""), thinking=str(thinking or ""))
+        text, thinking = (_parse_text(block.get(name), name == kind) for name in _TEXT_MEMBERS)
+        return _Block(type=kind, text=text, thinking=thinking)
     name, call_id = block.get("name"), block.get("id")
     if not isinstance(name, str):
         raise WrongShape
@@ -274,6 +285,15 @@ def _parse_block(block: Any) -> _Block:
         id=call_id if isinstance(call_id, str) else "",
         input=Raw(reply_parts.dump_ascii(block.get("input")).encode()),
     )
+
+
+def _parse_text(value: Any, is_said: bool) -> str:
+    """Return a text, "" for none. Raises WrongShape for what is said and is no text."""
+    if isinstance(value, str):
+        return value
+    if is_said and value is not None:
+        raise WrongShape
+    return ""
 
 
 def _count_dropped(changes: Any) -> int:

@@ -25,6 +25,7 @@ from toolmark.models.wires.anthropic_tools import encode_tools, find_schema_chan
 from toolmark.models.wires.history_repair import repair_messages
 from toolmark.models.wires.media_parts import PDF_TYPE, MediaTypes
 from toolmark.models.wires.request_parts import encode_json, media_base64, object_or_empty
+from toolmark.models.wires.state_fitting import StateFitter
 from toolmark.models.wires.tool_names import LegalNames, ToolNamer, ToolNames
 from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, RequestEncoder
 
@@ -46,6 +47,9 @@ class MessagesEncoder(RequestEncoder):
         self._body_start = b'{"model":' + encode_json(settings.model)
         self.namer = ToolNamer(
             LegalNames(_LETTERS, _LETTERS, _MAX_NAME_CHARS), encode_tools, find_schema_changes
+        )
+        self.fitter = StateFitter(
+            "anthropic", settings.origin, self.namer, anthropic_state.read_state
         )
         self._settings_encoder = SettingsEncoder(settings)
 
@@ -208,17 +212,8 @@ class _Conversation:
 
     def _splice_content(self, message: Message, state: ProviderState) -> Raw | list[Json] | None:
         """Return the content that a message repeats; None, recorded, where it does not fit."""
-        encoder = self._encoder
-        if state.wire != "anthropic" or state.origin != encoder.settings.origin:
-            self._note("state_dropped", "the content of another endpoint")
-            return None
-        found = anthropic_state.read_state(state.data)
-        calls = [
-            (encoder.namer.sent_name(call.name, self._names), restore_surrogates(call.arguments))
-            for call in message.calls
-        ]
-        if found is None or [(name, arguments) for _, name, arguments in found.calls] != calls:
-            self._note("state_dropped", "the content of a reply whose calls were changed")
+        found = self._encoder.fitter.find_state(message, state, self._names, self.adaptations)
+        if found is None:
             return None
         if found.n_left_out:
             self._note("state_dropped", "thoughts at the end of a reply that was cut")

@@ -104,11 +104,7 @@ class SettingsEncoder:
 
     def _body(self, sampling: Sampling, adaptations: list[Adaptation]) -> Json:
         unsent = self._profile.unsent_settings
-        body = {
-            name: value
-            for name, value in request_parts.given_settings(sampling).items()
-            if name not in unsent
-        }
+        body = request_parts.given_settings(sampling, unsent)
         effort = body.pop("reasoning_effort", None)
         if self._needs_limit(sampling):
             body["max_tokens"] = self._model.max_tokens

@@ -42,8 +42,8 @@ class _State(Struct):
 
 class _Block(Struct):
     type: str = ""
-    text: str = ""
-    thinking: str = ""
+    text: str | None = None
+    thinking: str | None = None
     signature: str | None = None
     id: str = ""
     name: str = ""
@@ -107,7 +107,7 @@ def _read_state(data: str) -> StateBlocks | None:
         blocks = [(_decode_block(raw), bytes(raw)) for raw in state.content]
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    blocks = [each for each in blocks if each[0].type != "text" or each[0].text.strip()]
+    blocks = [each for each in blocks if each[0].type != "text" or (each[0].text or "").strip()]
     n_spoken = len(blocks)
     while blocks and blocks[-1][0].type in _THOUGHTS:
         blocks.pop()

@@ -112,6 +112,8 @@ class _Usage(Struct):
     prompt_cache_hit_tokens: int | None = None
     cost: float | None = None
     cost_in_usd_ticks: int | None = None
+    is_byok: bool | None = None
+    cost_details: reply_parts.CostDetails | None = None
 
 
 class _BodyFacts(Struct):
@@ -240,7 +242,7 @@ def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
     counted = reply_parts.check_counts(n_input, n_output, reasoning, cached, written)
     if usage.cost is None and usage.cost_in_usd_ticks is None:
         return counted
-    return reply_parts.add_cost(counted, usage.cost, usage.cost_in_usd_ticks)
+    return reply_parts.add_cost(counted, reply_parts.reported_cost(usage))
 
 
 # --- what is too long -------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from toolmark.core.json_codec import restore_surrogates
@@ -30,7 +31,9 @@ from toolmark.models.wires.media_parts import (
     read_mp3,
 )
 from toolmark.models.wires.request_parts import (
+    SettingsTail,
     encode_json,
+    given_settings,
     media_base64,
     object_or_empty,
 )
@@ -41,7 +44,11 @@ Json = dict[str, Any]
 
 _MAX_NAME_CHARS = 64
 CHAT_MEDIA = MediaTypes("chat", sounds=(*WAV_TYPES, *MP3_TYPES))
-_STREAM_FIELDS = {"stream": True, "stream_options": {"include_usage": True}}
+STREAM_USAGE = "stream_usage"
+OPTIONAL_SETTINGS = frozenset((STREAM_USAGE,))
+"""What is asked of every endpoint that streams, and left out where one refuses it."""
+_USAGE_FIELDS = {"stream_options": {"include_usage": True}}
+_NO_PARAMETERS = {"type": "object", "properties": {}}
 
 
 class ChatEncoder(RequestEncoder):
@@ -51,8 +58,9 @@ class ChatEncoder(RequestEncoder):
         super().__init__(settings)
         self._body_start = b'{"model":' + encode_json(settings.model) + b',"messages":'
         letters = "a-zA-Z0-9_.-" if self.profile.allows_dots else "a-zA-Z0-9_-"
-        self.namer = ToolNamer(LegalNames(letters, letters, _MAX_NAME_CHARS), _encode_tools)
-        self._last_settings: tuple[Sampling | None, bytes] = (None, b"")
+        encode_tools = partial(_encode_tools, self.profile.needs_parameters)
+        self.namer = ToolNamer(LegalNames(letters, letters, _MAX_NAME_CHARS), encode_tools)
+        self._tail = SettingsTail()
         self._always_splices = bool(
             self.profile.required_member or self.profile.fills_empty_content
         )
@@ -77,7 +85,8 @@ class ChatEncoder(RequestEncoder):
         else:
             sent = self._encode_messages(messages, names, repair_arguments, changes)
             encoded = encode_json(sent)
-        body = self._body_start + encoded + names.encoded + self._encode_tail(request.sampling)
+        tail = self._tail.encode(request.sampling, self._settings)
+        body = self._body_start + encoded + names.encoded + tail
         if self._leaves_out_history and any(m.provider_state for m in messages):
             detail = "left out, as the endpoint refuses thoughts in a conversation"
             changes.append(Adaptation(kind="state_dropped", detail=detail))
@@ -106,25 +115,20 @@ class ChatEncoder(RequestEncoder):
                 encoded.append(encode_json(sent))
         return b"[" + b",".join(encoded) + b"]"
 
-    def _encode_tail(self, sampling: Sampling) -> bytes:
-        """Encode the settings and close the body; the last settings are cached."""
-        if self._last_settings[0] is not sampling:
-            self._last_settings = (sampling, self._encode_settings(sampling))
-        return self._last_settings[1]
-
-    def _encode_settings(self, sampling: Sampling) -> bytes:
+    def _settings(self, sampling: Sampling) -> Json:
         field_names = {"max_tokens": self.profile.token_limit_field}
         chosen = {
             field_names.get(name, name): value
-            for name, value in request_parts.given_settings(sampling).items()
-            if name not in self.profile.unsent_settings
+            for name, value in given_settings(sampling, self.profile.unsent_settings).items()
         }
         request_parts.check_extra(sampling.extra)
         extra = {name: v for name, v in sampling.extra.items() if not self._leaves_out(name)}
         settings = chosen | extra
         if self.settings.is_stream:
-            settings |= _STREAM_FIELDS
-        return b"," + encode_json(settings)[1:] if settings else b"}"
+            settings["stream"] = True
+            if self.profile.takes_stream_options and not self._leaves_out(STREAM_USAGE):
+                settings |= _USAGE_FIELDS
+        return settings
 
     def _encode_messages(
         self,
@@ -226,16 +230,20 @@ class ChatEncoder(RequestEncoder):
         return {"data": media_base64(part, self.settings.media), "format": audio_format}
 
 
-def _encode_tools(tools: tuple[Tool, ...], sent: dict[str, str]) -> bytes:
-    functions = [_encode_tool(tool, sent.get(tool.name, tool.name)) for tool in tools]
+def _encode_tools(needs_parameters: bool, tools: tuple[Tool, ...], sent: dict[str, str]) -> bytes:
+    default = _NO_PARAMETERS if needs_parameters else {}
+    functions = [_encode_tool(tool, sent.get(tool.name, tool.name), default) for tool in tools]
     return b',"tools":' + encode_json(functions)
 
 
-def _encode_tool(tool: Tool, name: str) -> Json:
-    """Encode one tool; empty fields are left out, because strict servers refuse {} as a schema."""
+def _encode_tool(tool: Tool, name: str, default: Json) -> Json:
+    """Encode one tool; empty fields are left out, because strict servers refuse {} as a schema.
+
+    `default` is the schema of a tool without parameters, {} for none.
+    """
     function: Json = {"name": name}
     if tool.description:
         function["description"] = tool.description
-    if tool.parameters:
-        function["parameters"] = tool.parameters
+    if parameters := tool.parameters or default:
+        function["parameters"] = parameters
     return {"type": "function", "function": function | tool.extra_fields}

@@ -11,6 +11,7 @@ import json
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from toolmark.core.errors import TornReply
 from toolmark.models.wires import reply_parts
@@ -29,10 +30,56 @@ Json = dict[str, Any]
 
 _DONE = b"[DONE]"
 _IGNORED_MEMBERS = frozenset({"role", "tool_calls"})
-_BODY_MEMBERS = ("id", "model", "system_fingerprint", "provider", "service_tier", "usage")
+_FACTS = ("id", "model", "system_fingerprint", "provider", "service_tier")
+_BODY_MEMBERS = (*_FACTS, "usage")
 _CUT_REASONS = frozenset({"length", "max_tokens", "model_length", "content_filter"})
 _MAX_UNJOINABLE = 100
+_MAX_UNUSUAL = 8  # chunks in a row, after which no further one is expected to be usual
+_CALL_BYTES = 200  # about what a piece of a call takes, in addition to its text
 _decode = msgspec.json.Decoder().decode
+
+
+class _Function(Struct, forbid_unknown_fields=True):
+    arguments: str
+
+
+class _Call(Struct, forbid_unknown_fields=True):
+    index: int
+    function: _Function
+    id: None = None
+    type: str | None = None
+
+
+class _Delta(Struct, forbid_unknown_fields=True):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[_Call] | None = None
+    role: str | None = None
+    refusal: None = None
+
+
+class _Choice(Struct, forbid_unknown_fields=True):
+    delta: _Delta
+    index: int = 0
+    finish_reason: None = None
+    logprobs: None = None
+
+
+class _Chunk(Struct):
+    """A usual chunk: the next piece of a text, or of the arguments of one call."""
+
+    choices: tuple[_Choice]
+    id: str | None = None
+    model: str | None = None
+    system_fingerprint: str | None = None
+    provider: str | None = None
+    service_tier: str | None = None
+    usage: None = None
+    error: None = None
+
+
+_decode_usual = msgspec.json.Decoder(_Chunk).decode
 
 
 class ChatAssembler(StreamAssembler):
@@ -54,6 +101,8 @@ class ChatAssembler(StreamAssembler):
         self._last_finish_data = b""
         self._choice_index: object = None
         self._has_ended = False
+        self._n_unusual = 0  # chunks in a row
+        self._last_facts: tuple[str | None, ...] = ()
 
     @property
     def has_ended(self) -> bool:
@@ -72,6 +121,12 @@ class ChatAssembler(StreamAssembler):
             return ""
         if data == self._last_finish_data:  # some proxies send the last chunk twice
             return ""
+        if self._n_unusual < _MAX_UNUSUAL and name != "error":
+            mark = self._add_usual(data)
+            if mark is not None:
+                self._n_unusual = 0
+                return mark
+            self._n_unusual += 1
         chunk = _decode_chunk(data)
         error = chunk.get("error")
         if error or name == "error":
@@ -99,6 +154,50 @@ class ChatAssembler(StreamAssembler):
         choice = {"index": 0, **self._choice, "message": {"role": "assistant", **message}}
         choice["finish_reason"] = self._finish
         return encode_json({**self._body, "choices": [choice]})
+
+    def _add_usual(self, data: bytes) -> StreamMark | None:
+        """Take a chunk that continues a text or one call; None, with nothing taken, for others."""
+        try:
+            chunk = _decode_usual(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        (choice,) = chunk.choices
+        if choice.index != self._choice_index:
+            return None
+        delta = choice.delta
+        found: list[tuple[JoinedText, str]] = []
+        for name, piece in (
+            ("content", delta.content),
+            ("reasoning_content", delta.reasoning_content),
+            ("reasoning", delta.reasoning),
+        ):
+            if piece:
+                text = self._message.get(name)
+                if not isinstance(text, JoinedText):
+                    return None
+                found.append((text, piece))
+        calls = delta.tool_calls
+        if calls:
+            arguments = calls[0].function.arguments
+            if found or len(calls) > 1:
+                return None
+            if not self._calls.continue_call(calls[0].index, arguments):
+                return None
+            self.size_bytes += 2 * len(arguments) + _CALL_BYTES
+        for text, piece in found:
+            text.add(piece)
+            self.size_bytes += len(piece) + 8
+        self._note_facts(chunk)
+        return "token" if found or calls else ""
+
+    def _note_facts(self, chunk: _Chunk) -> None:
+        facts = (
+            chunk.id, chunk.model, chunk.system_fingerprint, chunk.provider, chunk.service_tier,
+        )  # fmt: skip
+        if facts != self._last_facts:  # all chunks mostly have the same
+            self._last_facts = facts
+            named = zip(_FACTS, facts, strict=True)
+            self._body |= {name: value for name, value in named if value is not None}
 
     def _own_choice(self, choices: object) -> Json | None:
         """Return the chunk's part of the first choice; others were not asked for."""

@@ -285,12 +285,18 @@ def _text_or_empty(value: Any) -> str:
 def _parse_content(content: Any) -> _Said:
     if content is None:
         return _NOTHING
-    parts = content.get("parts") if isinstance(content, dict) else content
+    if not isinstance(content, dict):  # some proxies send the parts alone
+        content = {"parts": content}
+    parts = content.get("parts")
     if parts is None:
         return _NOTHING
     if not isinstance(parts, list):
         raise WrongShape
-    said = _join_parts([_parse_part(part) for part in parts], "")
+    source = reply_parts.dump_ascii(content)
+    try:
+        return _read_content(source.encode())
+    except (msgspec.DecodeError, UnicodeError, RecursionError, WrongShape):
+        said = _join_parts([_parse_part(part) for part in parts], "")
     is_plain = (
         set(content) <= {"parts", "role"}
         and content.get("role", "model") == "model"
@@ -300,7 +306,7 @@ def _parse_content(content: Any) -> _Said:
     )
     if is_plain or said.is_empty:
         return said
-    return _Said(said.content._replace(state=reply_parts.dump_ascii(content)))
+    return _Said(said.content._replace(state=source))
 
 
 def _parse_part(part: Any) -> _Part:

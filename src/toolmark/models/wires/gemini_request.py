@@ -19,7 +19,6 @@ from toolmark.core.records import (
     Call,
     Message,
     Part,
-    ProviderState,
     Request,
     Sampling,
     Text,
@@ -28,13 +27,18 @@ from toolmark.core.records import (
 from toolmark.models.wires import request_parts
 from toolmark.models.wires.gemini_state import (
     SIGNATURE_MEMBER,
-    StateParts,
     drop_calls,
     read_state,
 )
 from toolmark.models.wires.history_repair import repair_messages
 from toolmark.models.wires.media_parts import MP3_TYPES, WAV_TYPES, MediaTypes, read_mp3
-from toolmark.models.wires.request_parts import encode_json, media_base64, object_or_empty
+from toolmark.models.wires.request_parts import (
+    SettingsTail,
+    encode_json,
+    media_base64,
+    object_or_empty,
+)
+from toolmark.models.wires.state_fitting import StateFitter
 from toolmark.models.wires.tool_names import LegalNames, ToolNamer, ToolNames
 from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, RequestEncoder
 
@@ -61,7 +65,8 @@ class GeminiEncoder(RequestEncoder):
     def __init__(self, settings: EncoderSettings) -> None:
         super().__init__(settings)
         self.namer = ToolNamer(_LEGAL_NAMES, _encode_tools)
-        self._last_settings: tuple[Sampling | None, bytes] = (None, b"")
+        self.fitter = StateFitter("gemini", settings.origin, self.namer, read_state)
+        self._tail = SettingsTail()
 
     def encode_request(self, request: Request, *, repair_arguments: bool = False) -> EncodedRequest:
         """Encode the request, and return it with the tools as sent.
@@ -81,7 +86,7 @@ class GeminiEncoder(RequestEncoder):
                 request.sampling, TOOL_CHOICE_FIELDS
             )
         contents, system = conversation.encode()
-        tail = self._encode_tail(request.sampling)
+        tail = self._tail.encode(request.sampling, self._settings)
         body = b"".join((b'{"contents":', contents, system, names.encoded, tail))
         adaptations = names.adaptations if names.sent else ()
         if conversation.adaptations:
@@ -99,24 +104,12 @@ class GeminiEncoder(RequestEncoder):
             mime, data = "audio/mp3" if mime in MP3_TYPES else mime, media_base64(part, media)
         return {"inlineData": {"mimeType": mime, "data": data}}
 
-    def _encode_tail(self, sampling: Sampling) -> bytes:
-        """Encode the settings and close the body; the last settings are cached."""
-        if self._last_settings[0] is not sampling:
-            settings = self._settings(sampling)
-            tail = b"," + encode_json(settings)[1:] if settings else b"}"
-            self._last_settings = (sampling, tail)
-        return self._last_settings[1]
-
     def _settings(self, sampling: Sampling) -> Json:
         unsent = self.profile.unsent_settings
-        extra = _check_extra(sampling.extra)
-        if request_parts.TOOL_CHOICE in unsent:
-            extra = {name: extra[name] for name in extra if name not in TOOL_CHOICE_FIELDS}
-        given = {
-            name: value
-            for name, value in request_parts.given_settings(sampling).items()
-            if name not in unsent
-        }
+        extra = request_parts.extra_without_choice(
+            _check_extra(sampling.extra), unsent, TOOL_CHOICE_FIELDS
+        )
+        given = request_parts.given_settings(sampling, unsent)
         effort = given.pop("reasoning_effort", None)
         thinking: Json = {}
         if effort == "none":
@@ -217,7 +210,10 @@ class _Conversation:
 
     def _add_reply(self, message: Message) -> None:
         state = message.provider_state
-        found = None if state is None else self._fitting_state(message, state)
+        found = None
+        if state is not None:
+            # an id is not compared: where the endpoint gave none, the conversation has one
+            found = self._encoder.fitter.find_state(message, state, self._names, self.adaptations)
         if found is not None:
             self._add("model", found.parts)
             for call, (sent_id, name, _) in zip(message.calls, found.calls, strict=True):
@@ -231,23 +227,6 @@ class _Conversation:
             self._add("model", parts)
         else:
             self._note("content", "a reply without content is left out")
-
-    def _fitting_state(self, message: Message, state: ProviderState) -> StateParts | None:
-        """Return the content that a message repeats; None, recorded, where it does not fit."""
-        encoder = self._encoder
-        if state.wire != "gemini" or state.origin != encoder.settings.origin:
-            self._note("state_dropped", "the content of another endpoint")
-            return None
-        found = read_state(state.data)
-        # an id is not compared: where the endpoint gave none, the conversation has one of its own
-        calls = [
-            (encoder.namer.sent_name(call.name, self._names), restore_surrogates(call.arguments))
-            for call in message.calls
-        ]
-        if found is None or [(name, arguments) for _, name, arguments in found.calls] != calls:
-            self._note("state_dropped", "the content of a reply whose calls were changed")
-            return None
-        return found
 
     def _encode_call(self, call: Call, *, is_signed: bool) -> Json:
         """Encode a call without its provider's state; only the first of a step is signed."""

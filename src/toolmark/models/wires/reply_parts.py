@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 import msgspec
+from msgspec import Struct
 
 from toolmark.core.errors import TornReply
 from toolmark.core.json_codec import escape_surrogates
@@ -40,7 +41,7 @@ The standard library needs more memory.
 UNLIMITED_BYTES = 20 * MAX_CALLS
 """Nothing in a body of at most this size is beyond a limit: a call has more than 20 bytes."""
 _UNCOUNTED_BYTES = 2 * MAX_OBJECTS  # no smaller body has more objects
-_MAX_DIGITS = 18
+_MAX_DIGITS = 4000  # of an integer; Python reads 4300
 _MAX_ERROR_CHARS = 4096
 _MAX_ERROR_ITEMS = 100
 
@@ -77,7 +78,10 @@ _escape_name = lru_cache(maxsize=64)(escape_surrogates)  # each reply repeats th
 def check_counts(
     n_input: int, n_output: int, n_reasoning: int, n_cached: int, n_written: int = 0
 ) -> tuple[Usage, tuple[str, ...]]:
-    """Return the counts; an impossible count becomes 0, and is marked."""
+    """Return the counts; an impossible count becomes 0, and is marked.
+
+    More cached tokens than input are input that the endpoint counts apart, as some proxies do.
+    """
     if (
         0 <= n_input <= MAX_TOKENS
         and 0 <= n_output <= MAX_TOKENS
@@ -85,8 +89,9 @@ def check_counts(
         and 0 <= n_cached <= MAX_TOKENS
         and 0 <= n_written <= MAX_TOKENS
     ):
+        n_apart = n_cached + n_written if n_cached + n_written > n_input else 0
         return Usage(
-            input=n_input,
+            input=n_input + n_apart,
             output=n_output,
             reasoning=n_reasoning,
             cached=n_cached,
@@ -99,22 +104,65 @@ def check_counts(
     return Usage(**valid), (f"usage not counted, as it cannot be: {wrong}",)
 
 
+class CostDetails(Struct):
+    """What OpenRouter says of a cost: what the provider behind it charges for a request."""
+
+    upstream_inference_cost: float | None = None
+
+
+class ReportedCost(NamedTuple):
+    """What an endpoint says that a reply costs, unchecked.
+
+    `usd` is OpenRouter's `cost`, `ticks` are xAI's `cost_in_usd_ticks`. With a key of the user's
+    own for the provider behind OpenRouter (`is_own_key`) `usd` is OpenRouter's fee alone, and
+    `upstream_usd` is what that provider charges.
+    """
+
+    usd: object = None
+    ticks: object = None
+    is_own_key: object = None
+    upstream_usd: object = None
+
+
+class UsageWithCost(Protocol):
+    """The fields of a wire's usage that say what a reply costs."""
+
+    cost: float | None
+    cost_in_usd_ticks: int | None
+    is_byok: bool | None
+    cost_details: CostDetails | None
+
+
+def reported_cost(usage: UsageWithCost) -> ReportedCost:
+    """Return what a usage that was decoded says of the cost."""
+    upstream = usage.cost_details.upstream_inference_cost if usage.cost_details else None
+    return ReportedCost(usage.cost, usage.cost_in_usd_ticks, usage.is_byok, upstream)
+
+
 def add_cost(
-    found: tuple[Usage, tuple[str, ...]], usd: object, ticks: object
+    found: tuple[Usage, tuple[str, ...]], reported: ReportedCost
 ) -> tuple[Usage, tuple[str, ...]]:
     """Return the counts with the cost that the endpoint names; one that cannot be is marked.
 
-    `usd` is OpenRouter's `cost`, `ticks` are xAI's `cost_in_usd_ticks`.
+    A fee without what the provider charges is no cost.
     """
+    usd, ticks, is_own_key, upstream = reported
     value, unit = (usd, 1.0) if usd is not None else (ticks, USD_PER_TICK)
     if value is None:
         return found
     usage, defects = found
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        cost = value * unit
-        if 0 <= cost <= MAX_COST_USD:
+    more: object = upstream if is_own_key is True else 0.0
+    if more is None:
+        return found
+    if _is_number(value) and _is_number(more):
+        cost = value * unit + more
+        if 0 <= cost <= MAX_COST_USD and more >= 0:
             return msgspec.structs.replace(usage, cost=float(cost)), defects
     return usage, (*defects, "cost not counted, as it cannot be")
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def add_loose_cost(
@@ -123,7 +171,14 @@ def add_loose_cost(
     """Return the counts with the cost in loose JSON (`add_cost`)."""
     if not isinstance(usage, dict):
         return found
-    return add_cost(found, usage.get("cost"), usage.get("cost_in_usd_ticks"))
+    details = usage.get("cost_details")
+    upstream = details.get("upstream_inference_cost") if isinstance(details, dict) else None
+    return add_cost(
+        found,
+        ReportedCost(
+            usage.get("cost"), usage.get("cost_in_usd_ticks"), usage.get("is_byok"), upstream
+        ),
+    )
 
 
 def token_count(usage: Any, *path: str) -> int:
@@ -227,10 +282,7 @@ def dump_ascii(value: Any) -> str:
 
 
 def _parse_integer(digits: str) -> int | str:
-    """Parse an integer.
-
-    One too long for any valid count stays text, as Python limits its length.
-    """
+    """Parse an integer; one that is too long for Python stays text."""
     return int(digits) if len(digits) <= _MAX_DIGITS else digits
 
 

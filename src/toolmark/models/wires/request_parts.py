@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -37,10 +37,35 @@ def encode_json(value: Any) -> bytes:
         return json.dumps(value).encode()
 
 
-def given_settings(sampling: Sampling) -> Json:
-    """Return the settings that are not None, by their names."""
-    values = {name: getattr(sampling, name) for name in SETTINGS}
+class SettingsTail:
+    """The end of a body, which has the settings; the last ones are cached."""
+
+    def __init__(self) -> None:
+        self._sampling: Sampling | None = None
+        self._encoded = b""
+
+    def encode(self, sampling: Sampling, choose_settings: Callable[[Sampling], Json]) -> bytes:
+        """Encode what is chosen of the settings, and close the body."""
+        if self._sampling is not sampling:
+            settings = choose_settings(sampling)
+            self._encoded = b"," + encode_json(settings)[1:] if settings else b"}"
+            self._sampling = sampling
+        return self._encoded
+
+
+def given_settings(sampling: Sampling, unsent: Collection[str] = ()) -> Json:
+    """Return the settings that are not None, by their names, without those that are not sent."""
+    values = {name: getattr(sampling, name) for name in SETTINGS if name not in unsent}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def extra_without_choice(
+    extra: Mapping[str, Any], unsent: Collection[str], fields: tuple[str, ...]
+) -> Mapping[str, Any]:
+    """Return the extra body, without the fields that choose a tool where that is not sent."""
+    if TOOL_CHOICE not in unsent:
+        return extra
+    return {name: value for name, value in extra.items() if name not in fields}
 
 
 def check_sampling(sampling: Sampling) -> None:

@@ -83,6 +83,8 @@ class _Usage(Struct):
     output_tokens_details: _OutputDetails | None = None
     cost: float | None = None
     cost_in_usd_ticks: int | None = None
+    is_byok: bool | None = None
+    cost_details: reply_parts.CostDetails | None = None
 
 
 class _IncompleteDetails(Struct):
@@ -197,7 +199,7 @@ def _read_usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
         (read.cached_tokens or 0) if read else 0,
         (read.cache_write_tokens or 0) if read else 0,
     )
-    return reply_parts.add_cost(counted, usage.cost, usage.cost_in_usd_ticks)
+    return reply_parts.add_cost(counted, reply_parts.reported_cost(usage))
 
 
 def _make_reply(
@@ -237,14 +239,22 @@ def _decode_loosely(body: bytes, names: ToolNames, latency_s: float, origin: str
     model = reply_parts.short_model_name(decoded.get("model"))
     envelope = ReplyEnvelope(stop, finish, model, *_parse_usage(decoded.get("usage")))
     try:
-        parsed = [_parse_item(item) for item in items]
+        output = _parse_output(items)
     except WrongShape:
         output = _Output(ReplyContent(reply_parts.dump_json(items), "", []))
         envelope = envelope._replace(stop="malformed")
-    else:
-        is_lossy = any(item.type not in ("message", "function_call") for item in parsed)
-        output = _join_items(parsed, reply_parts.dump_ascii(items) if is_lossy else "")
     return _make_reply(output, envelope, names, latency_s, origin, is_long=True)
+
+
+def _parse_output(items: list[Any]) -> _Output:
+    """Return what items say: those that are as documented as the fast way reads them."""
+    source = reply_parts.dump_ascii(items)
+    try:
+        return _read_output(source.encode())
+    except (msgspec.DecodeError, UnicodeError, RecursionError, WrongShape):
+        parsed = [_parse_item(item) for item in items]
+    is_lossy = any(item.type not in ("message", "function_call") for item in parsed)
+    return _join_items(parsed, source if is_lossy else "")
 
 
 def _parse_item(item: Any) -> _Item:

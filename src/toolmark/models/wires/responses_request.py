@@ -21,8 +21,14 @@ from toolmark.core.records import (
 from toolmark.models.wires import request_parts
 from toolmark.models.wires.history_repair import repair_messages
 from toolmark.models.wires.media_parts import PDF_NAME, PDF_TYPE, MediaTypes
-from toolmark.models.wires.request_parts import encode_json, media_base64, object_or_empty
+from toolmark.models.wires.request_parts import (
+    SettingsTail,
+    encode_json,
+    media_base64,
+    object_or_empty,
+)
 from toolmark.models.wires.responses_state import drop_calls, read_repaired, read_state
+from toolmark.models.wires.state_fitting import StateFitter, dropped_state
 from toolmark.models.wires.tool_names import LegalNames, ToolNamer, ToolNames
 from toolmark.models.wires.wire import EncodedRequest, EncoderSettings, RequestEncoder
 
@@ -49,7 +55,10 @@ class ResponsesEncoder(RequestEncoder):
         self._body_start = b'{"model":' + encode_json(settings.model) + b',"input":['
         letters = "a-zA-Z0-9_.-" if self.profile.allows_dots else "a-zA-Z0-9_-"
         self.namer = ToolNamer(LegalNames(letters, letters, _MAX_NAME_CHARS), _encode_tools)
-        self._last_settings: tuple[Sampling | None, bytes] = (None, b"")
+        self._fitter = StateFitter(
+            "responses", settings.origin, self.namer, read_state, "output", compares_ids=True
+        )
+        self._tail = SettingsTail()
 
     def encode_request(self, request: Request, *, repair_arguments: bool = False) -> EncodedRequest:
         """Encode the request, and return it with the tools as sent."""
@@ -59,29 +68,19 @@ class ResponsesEncoder(RequestEncoder):
         if repair_arguments:
             messages = repair_messages(messages, adaptations, "responses", drop_calls)
         items = self._encode_items(messages, names, repair_arguments, adaptations)
-        tail = self._encode_tail(request.sampling)
+        tail = self._tail.encode(request.sampling, self._settings)
         body = b"".join((self._body_start, items, b"]", names.encoded, tail))
         if request_parts.TOOL_CHOICE in self.profile.unsent_settings:
             adaptations += request_parts.free_choice(request.sampling, (request_parts.TOOL_CHOICE,))
         changed = tuple(dict.fromkeys(adaptations)) if adaptations else ()
         return EncodedRequest(body, names, names.adaptations + changed if names.sent else changed)
 
-    def _encode_tail(self, sampling: Sampling) -> bytes:
-        """Encode the settings and close the body; the last settings are cached."""
-        if self._last_settings[0] is not sampling:
-            self._last_settings = (sampling, b"," + encode_json(self._settings(sampling))[1:])
-        return self._last_settings[1]
-
     def _settings(self, sampling: Sampling) -> Json:
         unsent = self.profile.unsent_settings
-        extra = _check_extra(sampling.extra)
-        if request_parts.TOOL_CHOICE in unsent:
-            extra = {name: extra[name] for name in extra if name != request_parts.TOOL_CHOICE}
-        given = {
-            name: value
-            for name, value in request_parts.given_settings(sampling).items()
-            if name not in unsent
-        }
+        extra = request_parts.extra_without_choice(
+            _check_extra(sampling.extra), unsent, (request_parts.TOOL_CHOICE,)
+        )
+        given = request_parts.given_settings(sampling, unsent)
         reasoning: Json = {}
         if "reasoning_effort" in given:
             reasoning["effort"] = given.pop("reasoning_effort")
@@ -138,27 +137,15 @@ class ResponsesEncoder(RequestEncoder):
         adaptations: list[Adaptation],
     ) -> bytes | None:
         """Return the output that a message repeats; None, recorded, where it does not fit."""
-        if state.wire != "responses" or state.origin != self.settings.origin:
-            adaptations.append(_dropped_state("the output of another endpoint"))
+        items = self._fitter.find_state(message, state, names, adaptations)
+        if items is None:
             return None
-        items = read_state(state.data)
-        calls = tuple(
-            (
-                restore_surrogates(call.id),
-                self.namer.sent_name(call.name, names),
-                restore_surrogates(call.arguments),
-            )
-            for call in message.calls
-        )
-        if items is None or items.calls != calls:
-            adaptations.append(_dropped_state("the output of a reply whose calls were changed"))
-            return None
-        if repair_arguments and any(object_or_empty(each) != each for _, _, each in calls):
+        if repair_arguments and any(object_or_empty(each) != each for _, _, each in items.calls):
             detail = "arguments that are no object are sent as an empty one"
             adaptations.append(Adaptation(kind="state_patched", detail=detail))
             items = read_repaired(state.data) or items
         if items.n_left_out:
-            adaptations.append(_dropped_state("reasoning that came without its ciphertext"))
+            adaptations.append(dropped_state("reasoning that came without its ciphertext"))
         return items.encoded
 
     def _encode_message(
@@ -225,10 +212,6 @@ class ResponsesEncoder(RequestEncoder):
                 return {"type": "input_image", "image_url": url, "detail": "auto"}
             case _:
                 raise RESPONSES_MEDIA.refuse_part(part)
-
-
-def _dropped_state(detail: str) -> Adaptation:
-    return Adaptation(kind="state_dropped", detail=detail)
 
 
 def _check_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -66,6 +66,15 @@ class StreamedCalls:
                 raise UnjoinableDelta
             self._add_piece(piece)
 
+    def continue_call(self, index: int, arguments: str) -> bool:
+        """Append arguments to the call with an index; return False where there is none."""
+        call = self._by_index.get(index)
+        if call is None:
+            return False
+        if arguments:
+            call.arguments.add(arguments)
+        return True
+
     def finish(self) -> list[Json]:
         """Return the calls by index, where each has one of its own, else as they came."""
         indices = [call.index for call in self._calls if call.index is not None]

@@ -13,6 +13,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Adaptation, Reply, Request
 from toolmark.models.endpoint_profile import EndpointProfile
 from toolmark.models.wire_names import WireName
+from toolmark.models.wires.listed_models import decode_listed_ids
 from toolmark.models.wires.media_parts import MediaTypes
 from toolmark.models.wires.tool_names import ToolNames
 
@@ -109,18 +110,25 @@ class StreamAssembler:
 class Wire:
     """A provider protocol, without state.
 
+    `path` is that of every request, below the address of the endpoint. `encoder_type` encodes the
+    requests to one model, `assembler_type` joins the events of one stream.
     `optional_settings` are asked of every model without the user's word, and left out where a model
     refuses them: names in `EndpointProfile.unsent_settings`. `tool_choice_fields` are the fields of
     an extra body that say which tool must be called: a model that refuses that decides itself.
+    `sends_dots`: names of tools may have dots, whatever the endpoint.
     `media_types` are the pictures and sounds that it carries. A wire that `may_pause` may send a
     long reply in parts, of which each is asked for (`continue_request`).
     """
 
     name: ClassVar[WireName]
+    path: ClassVar[str]
+    encoder_type: ClassVar[type[RequestEncoder]]
+    assembler_type: ClassVar[type[StreamAssembler]]
     optional_settings: ClassVar[frozenset[str]] = frozenset()
     tool_choice_fields: ClassVar[tuple[str, ...]] = ("tool_choice",)
     media_types: ClassVar[MediaTypes]
     may_pause: ClassVar[bool] = False
+    sends_dots: ClassVar[bool] = False
     key_header: ClassVar[str] = "Authorization"
     models_path: ClassVar[str] = "models"
 
@@ -131,7 +139,7 @@ class Wire:
 
     def headers(self, key: str, profile: EndpointProfile) -> dict[str, str]:
         """Return the headers of every request; `key` may be ""."""
-        raise NotImplementedError
+        return {"Authorization": f"Bearer {key}"} if key else {}
 
     def settle_profile(
         self, profile: EndpointProfile, headers: Mapping[str, str]
@@ -141,11 +149,11 @@ class Wire:
 
     def request_path(self, model: str, *, is_stream: bool) -> str:
         """Return the path below the address of the endpoint, with its query."""
-        raise NotImplementedError
+        return self.path
 
     def make_encoder(self, settings: EncoderSettings) -> RequestEncoder:
         """Return an encoder for requests to one model."""
-        raise NotImplementedError
+        return self.encoder_type(settings)
 
     def decode_reply(self, body: bytes, names: ToolNames, latency_s: float, origin: str) -> Reply:
         """Decode the body of an answer with status 200.
@@ -158,7 +166,7 @@ class Wire:
 
     def make_assembler(self) -> StreamAssembler:
         """Return what joins the events of one stream."""
-        raise NotImplementedError
+        return self.assembler_type()
 
     def continue_request(self, sent: EncodedRequest, body: bytes) -> EncodedRequest | None:
         """Return the request that lets a paused reply go on; None for one that has ended.
@@ -173,4 +181,4 @@ class Wire:
 
     def decode_model_names(self, body: bytes) -> tuple[str, ...] | None:
         """Return the names in a list of models, None for a body of another shape."""
-        raise NotImplementedError
+        return decode_listed_ids(body)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from toolmark.core import entry_points, seeds, user_modules
 from toolmark.core.entry_points import Group
 from toolmark.core.errors import ToolmarkError, UsageError, describe_error, suggest_names
+from toolmark.perturb.text.request_frames import frame_request
 from toolmark.perturb.text.word_changes import Feature, Guard
 
 GROUP: Group = "perturbations"
@@ -31,6 +32,13 @@ DISFLUENCIES: Mapping[str, str] = {
 
 The one that spells out names needs the facts of a task, so it is none of these.
 """
+
+FRAME = "frame"
+PERTURBATIONS: Mapping[str, str] = {
+    **DISFLUENCIES,
+    FRAME: "says other words around a request, which leave its meaning as it is",
+}
+"""What each perturbation of toolmark does to a text, by name."""
 
 
 class TextPerturbation:
@@ -72,16 +80,29 @@ class Disfluency(TextPerturbation):
         return next(features[self.name] for features in classes.values() if self.name in features)
 
 
+class RequestFraming(TextPerturbation):
+    """Other words around a request."""
+
+    name = FRAME
+    description = PERTURBATIONS[FRAME]
+
+    def apply(self, text: str, seed: int) -> str:
+        """Return the request in a frame, or the text itself where it is not in English."""
+        return frame_request(text, seed)
+
+
 def load_perturbation(name: str) -> TextPerturbation:
-    """Return the perturbation of a name; a disfluency comes before a package's of the same name.
+    """Return the perturbation of a name; toolmark's own come before a package's of the same name.
 
     Raises UsageError for an unknown name, and for a package's that is not a TextPerturbation.
     """
     if name in DISFLUENCIES:
         return Disfluency(name)
+    if name == FRAME:
+        return RequestFraming()
     entry = entry_points.find_entry_point(GROUP, name)
     if entry is None:
-        known = [*DISFLUENCIES, *entry_points.entry_point_names(GROUP)]
+        known = [*PERTURBATIONS, *entry_points.entry_point_names(GROUP)]
         listing = "toolmark perturb text"
         raise UsageError(f"no perturbation {name!r}{suggest_names(name, known, listing=listing)}")
     found: TextPerturbation = entry_points.make_object(

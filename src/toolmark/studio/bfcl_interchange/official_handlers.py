@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Call
-from toolmark.official_bfcl.official_models import ListedModel
-from toolmark.studio.bfcl_interchange import handler_structured_calls, handler_text_calls
-from toolmark.studio.bfcl_interchange.handler_replies import (
+from toolmark.official_bfcl import handler_structured_calls, handler_text_calls
+from toolmark.official_bfcl.handler_replies import (
     ArgumentShape,
     ReplyForm,
     ReplyReader,
@@ -25,6 +24,7 @@ from toolmark.studio.bfcl_interchange.handler_replies import (
     remove_code_fences,
     remove_opening_fence,
 )
+from toolmark.official_bfcl.official_models import ListedModel
 
 
 class HandlerFormat(NamedTuple):
@@ -87,7 +87,7 @@ _PASSED_CALLS = _structured_format(
     handler_structured_calls.fault_of_passing_decoder,
     "object",
 )
-_TAGGED_CALLS = HandlerFormat(
+TAGGED_CALLS = HandlerFormat(
     "native",
     partial(
         handler_text_calls.read_calls_in_text,
@@ -111,7 +111,7 @@ _FORMAT_BY_HANDLER: dict[str, HandlerFormat] = {
     ),
     **dict.fromkeys(("Arch", "Granite3FC", "PhiFC"), _LIST_DECODED_CALLS),
     **dict.fromkeys(("MistralFC", "Nova"), _PASSED_CALLS),
-    **dict.fromkeys(("Granite4FC", "NanbeigeFC", "PelicanVLFC", "QwenFC"), _TAGGED_CALLS),
+    **dict.fromkeys(("Granite4FC", "NanbeigeFC", "PelicanVLFC", "QwenFC"), TAGGED_CALLS),
     **dict.fromkeys(
         ("SalesforceLlama", "SalesforceQwen"),
         _named_calls_format(handler_text_calls.find_semicolon_calls),

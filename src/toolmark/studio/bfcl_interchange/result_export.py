@@ -14,9 +14,10 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import atomic_file
 from toolmark.core.records import Call, Reply, Score, Step, Task, Trajectory
 from toolmark.official_bfcl import prompt_formats, reply_decoding
+from toolmark.official_bfcl.handler_replies import ArgumentShape
+from toolmark.official_bfcl.handler_views import TrajectoryView
 from toolmark.statistics.score_columns import Columns
 from toolmark.studio.bfcl_interchange import result_rows, score_rows
-from toolmark.studio.bfcl_interchange.handler_replies import ArgumentShape
 from toolmark.studio.bfcl_interchange.inference_log import TurnResults, make_log
 from toolmark.studio.bfcl_interchange.leaderboard_files import format_sensitivity
 from toolmark.studio.bfcl_interchange.result_files import result_categories
@@ -70,11 +71,13 @@ def make_episode_rows(
     model: str,
     underscores_for_dots: bool,
     argument_shape: ArgumentShape = "text",
+    view: TrajectoryView | None = None,
 ) -> EpisodeRows:
     """Return the file content of an episode of a model; set-up episodes have their own category.
 
     `underscores_for_dots` writes dots of tool names in structured calls as underscores, as
     endpoints that do not allow dots return them. `argument_shape` is the shape of the arguments.
+    A result is the reply as it came, also where a handler's `view` of the episode was judged.
     """
     category = f"{task.category}_prereq" if task.kind == "setup" else task.category
     result = make_result_row(
@@ -83,7 +86,9 @@ def make_episode_rows(
     verdict = score.verdicts.get("official") if score else None
     failed = verdict is not None and verdict.outcome == "incorrect"
     failure = (
-        score_rows.failure_row(task, trajectory, verdict, result, model)
+        score_rows.failure_row(
+            task, view(task, trajectory) if view else trajectory, verdict, result, model
+        )
         if verdict and failed
         else None
     )

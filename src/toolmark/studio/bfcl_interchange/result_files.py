@@ -21,7 +21,7 @@ from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Task, Trajectory
 from toolmark.official_bfcl import official_data
-from toolmark.studio.bfcl_interchange.handler_replies import MalformedResult
+from toolmark.official_bfcl.handler_replies import MalformedResult
 from toolmark.studio.bfcl_interchange.official_handlers import (
     NATIVE_FORMAT,
     PROMPT_FORMAT,
@@ -39,7 +39,7 @@ RENAMED_CATEGORIES = {
 RETIRED_PREFIXES = ("exec_", "rest", "sql", "chatable", "multi_turn_composite")
 
 _RESULT_FILE = re.compile(r"BFCL_v\d+_(\w+?)_result\.json")
-_MAX_LINE_BYTES = 64 * 2**20  # of a line
+MAX_LINE_BYTES = 64 * 2**20  # of a line
 _MAX_FILE_BYTES = 2 * 2**30
 _RETIRED_NOTE = "no longer part of BFCL"
 _WITHOUT_CATEGORY_NOTE = "conversations that lead up to a category without a file"
@@ -134,7 +134,7 @@ def read_rows(source: ModelFiles) -> ResultRows:
             rows.problems.append(RowProblem(path, 0, f"no category {name!r} in BFCL V4"))
         elif scored not in present:
             rows.skipped[path] = _WITHOUT_CATEGORY_NOTE
-        elif problem := _file_problem(path):
+        elif problem := file_problem(path):
             rows.problems.append(RowProblem(path, 0, problem))
         else:
             rows.file_of_category[category] = path
@@ -142,7 +142,7 @@ def read_rows(source: ModelFiles) -> ResultRows:
     return rows
 
 
-def _file_problem(path: Path) -> str:
+def file_problem(path: Path) -> str:
     """Return why a file is not opened, "" for no problem: reading a pipe might never end."""
     try:
         if not path.is_file():
@@ -153,13 +153,13 @@ def _file_problem(path: Path) -> str:
     return f"{size} bytes; the limit is {_MAX_FILE_BYTES}" if size > _MAX_FILE_BYTES else ""
 
 
-def _read_lines(path: Path) -> Iterator[bytes]:
+def read_lines(path: Path) -> Iterator[bytes]:
     """Yield a file's lines; a line over the limit is cut one byte after the limit."""
     try:
         with path.open("rb") as file:
-            while line := file.readline(_MAX_LINE_BYTES + 1):
+            while line := file.readline(MAX_LINE_BYTES + 1):
                 chunk = line
-                while not chunk.endswith(b"\n") and (chunk := file.readline(_MAX_LINE_BYTES)):
+                while not chunk.endswith(b"\n") and (chunk := file.readline(MAX_LINE_BYTES)):
                     pass
                 yield line
     except OSError as error:
@@ -169,11 +169,11 @@ def _read_lines(path: Path) -> Iterator[bytes]:
 def _read_file(rows: ResultRows, path: Path, name: str) -> None:
     """Read one file; `name` is the category as in its file name and ids."""
     old_id = re.compile(rf"{name}(?=_\d)") if name in RENAMED_CATEGORIES else None
-    for number, line in enumerate(_read_lines(path), 1):
+    for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
             continue
         try:
-            row = _parse_row(line)
+            row = parse_row(line)
         except MalformedResult as error:
             rows.problems.append(RowProblem(path, number, str(error)))
             continue
@@ -190,9 +190,10 @@ def _read_file(rows: ResultRows, path: Path, name: str) -> None:
             rows.by_id[id] = LocatedRow(path, number, row)
 
 
-def _parse_row(line: bytes) -> ResultRow:
-    if len(line) > _MAX_LINE_BYTES:
-        raise MalformedResult(f"a line of more than {_MAX_LINE_BYTES} bytes")
+def parse_row(line: bytes) -> ResultRow:
+    """Return the row of a line. Raises MalformedResult for a line that is none, or too long."""
+    if len(line) > MAX_LINE_BYTES:
+        raise MalformedResult(f"a line of more than {MAX_LINE_BYTES} bytes")
     try:
         return _row_decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

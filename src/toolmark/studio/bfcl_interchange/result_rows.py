@@ -9,7 +9,7 @@ import msgspec
 
 from toolmark.core import json_codec
 from toolmark.core.records import Reply, Step, Task, ToolFormat, Trajectory, Usage
-from toolmark.studio.bfcl_interchange.handler_replies import (
+from toolmark.official_bfcl.handler_replies import (
     MalformedResult,
     ReplyReader,
     StoredReply,

@@ -10,10 +10,18 @@ from toolmark.core.records import Sampling, ToolFormat
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import default_wording
 from toolmark.formats.syntax_format import syntax_formats
-from toolmark.official_bfcl import handler_settings, official_data, prompt_formats
+from toolmark.official_bfcl import (
+    handler_formats,
+    handler_settings,
+    official_data,
+    official_prompt,
+    prompt_formats,
+)
+from toolmark.official_bfcl.handler_formats import FencedPrompt
 from toolmark.official_bfcl.handler_settings import HandlerSettings
 from toolmark.official_bfcl.official_models import ListedModel
 from toolmark.official_bfcl.official_native import OfficialNative
+from toolmark.official_bfcl.official_prompt import OfficialPrompt
 from toolmark.runs.suite import AskedModel
 from toolmark.suites.bfcl.parameters import BfclParameters
 
@@ -30,12 +38,25 @@ class Asking:
         """Return what the parameters say. Raises UsageError for what no model can be asked as."""
         name = parameters.ask_as
         entry = handler_settings.find_entry(name) if name else None
-        if entry is not None and entry.is_native and prompt_formats.CATEGORY in parameters.category:
-            raise UsageError(
-                f"{name} makes structured calls, and officially no such model is asked "
-                f"{prompt_formats.CATEGORY}; next: leave the category out"
+        asking = cls(parameters, entry)
+        if prompt_formats.CATEGORY in parameters.category and not asking.has_prompt_formats:
+            kind = (
+                "makes structured calls, and officially no such model is asked"
+                if entry is not None and entry.is_native
+                else "has one prompt of its own, so it cannot be asked"
             )
-        return cls(parameters, entry)
+            raise UsageError(
+                f"{name} {kind} {prompt_formats.CATEGORY}; next: leave the category out"
+            )
+        return asking
+
+    @property
+    def has_prompt_formats(self) -> bool:
+        """Whether a model can be asked the prompt formats: not by calls, nor by another prompt."""
+        if self.entry is None:
+            return True
+        settings = handler_settings.settings_of_entry(self.entry)
+        return not self.entry.is_native and not settings.own_format
 
     def settings_on(self, wire: str) -> HandlerSettings:
         """Return how the entry's handler asks, without an entry that of a wire.
@@ -54,23 +75,33 @@ class Asking:
 
     def tool_formats(self, settings: HandlerSettings) -> Mapping[str, ToolFormat]:
         """Return the tool formats in which a model can be asked; the first is the default."""
+        if self.entry is not None and settings.own_format:
+            own = handler_formats.make_own_format(settings.own_format)
+            return {own.name: own}
         found: dict[str, ToolFormat] = {}
         if self.entry is None or self.entry.is_native:
             found[NATIVE_FORMAT.name] = OfficialNative(
                 settings,
                 is_lenient=self.parameters.loop == "lenient",
-                underscores_names=self.entry is not None and not self.entry.underscores_for_dots,
+                underscores_names=self.entry is not None
+                and not (self.entry.underscores_for_dots or settings.keeps_dots),
             )
         if self.entry is None or not self.entry.is_native:
             is_official = self.parameters.wording == "official"
             root = official_data.fetch_wheel()
-            found |= prompt_formats.make_tool_formats(
+            found |= official_prompt.make_tool_formats(
                 prompt_formats.select_format_names(self.parameters.formats),
                 official_data.read_prompt_wording(root) if is_official else default_wording(),
                 joins_user_messages=settings.joins_user_messages,
+                kind=self._prompt_kind(settings),
             )
         # toolmark's own: no official entry is asked in them
         return found if self.entry is not None else {**found, **syntax_formats()}
+
+    def _prompt_kind(self, settings: HandlerSettings) -> type[OfficialPrompt]:
+        """Return the kind of prompts; only an entry's handler reads what its models write."""
+        is_fenced = self.entry is not None and settings.removes_fences
+        return FencedPrompt if is_fenced else OfficialPrompt
 
     def sampling(self, settings: HandlerSettings, asked: AskedModel) -> Sampling:
         """Return the handler's settings; none for a model in this process."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from toolmark.core.records import Label, Trajectory, Verdict
 from toolmark.official_bfcl import bfcl_scoring
+from toolmark.official_bfcl.handler_views import TrajectoryView
+from toolmark.runs.suite import ScoreFunction
 from toolmark.scoring.episode import Episode
 
 INFERENCE_ERROR = "Error during inference"
@@ -39,6 +41,11 @@ def score_episode(episode: Episode) -> Mapping[str, Verdict]:
     return {"official": bfcl_scoring.score_episode(task, trajectory)["official"]}
 
 
-def score_fairly(episode: Episode) -> Mapping[str, Verdict]:
+def score_view(view: TrajectoryView, episode: Episode) -> Mapping[str, Verdict]:
+    """Judge one episode as the handler of an entry reads it."""
+    return score_episode(Episode(episode.task, view(episode.task, episode.trajectory)))
+
+
+def score_fairly(score: ScoreFunction, episode: Episode) -> Mapping[str, Verdict]:
     """Judge one episode by the fair rule alone."""
-    return {name: each for name, each in score_episode(episode).items() if name == "fair"}
+    return {name: each for name, each in score(episode).items() if name == "fair"}

@@ -17,11 +17,18 @@ from toolmark.environments.class_environments import ClassEnvironmentOpener
 from toolmark.environments.no_op_environment import NoOpEnvironment
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.generation.joined_tasks import JoinedTasks
-from toolmark.official_bfcl import multi_turn_tasks, official_data, prompt_formats
+from toolmark.official_bfcl import (
+    entry_groups,
+    handler_views,
+    multi_turn_tasks,
+    official_data,
+    prompt_formats,
+)
 from toolmark.official_bfcl.bfcl_controls import make_faulty, make_oracle
 from toolmark.official_bfcl.bfcl_scoring import GRADING_RULES
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
+    GENERAL_FLOORS,
     AskedModel,
     Defaults,
     EnvironmentOpener,
@@ -31,6 +38,7 @@ from toolmark.runs.suite import (
     Scorer,
     SetExport,
     Suite,
+    TaskMaker,
 )
 from toolmark.runs.task_selection import TaskFile
 from toolmark.suites.bfcl import (
@@ -42,6 +50,7 @@ from toolmark.suites.bfcl import (
 )
 from toolmark.suites.bfcl.asking import Asking
 from toolmark.suites.bfcl.parameters import BfclParameters
+from toolmark.suites.bfcl.twins import value_twins
 
 SCORER = Scorer(
     rules=GRADING_RULES,
@@ -50,6 +59,7 @@ SCORER = Scorer(
     presentation=Presentation(
         tables=bfcl_tables.report_tables, views=bfcl_tables.episode_tables, overview="bfcl"
     ),
+    group=entry_groups.entry_group,
 )
 
 
@@ -75,6 +85,8 @@ GROUPS = {
     **agentic_tasks.GROUPS,
 }
 
+FLOORS = {**GENERAL_FLOORS, "baseline/lexical": "calls the tool that shares most words"}
+
 
 def load(parameters: BfclParameters) -> Suite:
     """Return the suite. Raises UsageError for an unknown category, format or official entry."""
@@ -90,19 +102,30 @@ def load(parameters: BfclParameters) -> Suite:
         tool_formats=asking.tool_formats(asking.settings_on("")),
         parameters=suite_parameters.recorded_values(parameters, category=chosen),
         controls={"oracle": make_oracle, "faulty": make_faulty},
+        maker=TaskMaker(make_twin=value_twins.make_value_twin),
         defaults=Defaults(
             unsampled_categories=(prompt_formats.CATEGORY,),
             adapt_to_model=partial(_adapt_to_model, parameters, asking),
+            floors=FLOORS,
         ),
         provenance=Provenance(seed=parameters.seed, hashes=hashes, export=EXPORT),
     )
 
 
 def scorer_of_run(parameters: Mapping[str, Any]) -> Scorer:
-    """Return the scorer of a run with these parameters: no official rule judges a lenient loop."""
+    """Return the scorer of a run with these parameters.
+
+    No official rule judges a lenient loop. A run as an entry whose handler reads texts otherwise is
+    judged as that handler reads it.
+    """
+    scorer = SCORER
+    if view := handler_views.view_of_entry(parameters.get("ask_as", "")):
+        shown = replace(scorer.presentation, views=partial(bfcl_tables.tables_of_view, view))
+        score = partial(bfcl_scorer.score_view, view)
+        scorer = replace(scorer, score=score, presentation=shown)
     if parameters.get("loop", "official") == "official":
-        return SCORER
-    return replace(SCORER, rules=("fair",), score=bfcl_scorer.score_fairly)
+        return scorer
+    return replace(scorer, rules=("fair",), score=partial(bfcl_scorer.score_fairly, scorer.score))
 
 
 def _adapt_to_model(
@@ -119,7 +142,8 @@ def _adapt_to_model(
         defaults=replace(suite.defaults, sampling=asking.sampling(settings, asked)),
     )
     chosen = suite.parameters["category"]
-    if asked.tool_format != NATIVE_FORMAT.name or prompt_formats.CATEGORY not in chosen:
+    has_formats = asking.has_prompt_formats and asked.tool_format != NATIVE_FORMAT.name
+    if has_formats or prompt_formats.CATEGORY not in chosen:
         return suite
     if prompt_formats.CATEGORY in parameters.category or isinstance(suite.tasks, TaskFile):
         return suite

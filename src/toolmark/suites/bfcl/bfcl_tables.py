@@ -11,6 +11,7 @@ from toolmark.core.records import Cell, Chart, Table
 from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import agentic_scoring, official_data, reply_decoding
 from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
+from toolmark.official_bfcl.handler_views import TrajectoryView
 from toolmark.official_bfcl.official_data import CATEGORIES
 from toolmark.scoring.episode import Episode
 from toolmark.statistics.failure_mode_tables import failed_answers
@@ -114,6 +115,11 @@ def episode_tables(episode: Episode) -> list[Table]:
             note=json_codec.escape_surrogates(note),
         )
     ]
+
+
+def tables_of_view(view: TrajectoryView, episode: Episode) -> list[Table]:
+    """Return the tables of an episode as the handler of an entry reads it."""
+    return episode_tables(Episode(episode.task, view(episode.task, episode.trajectory)))
 
 
 def _call_rows(

@@ -15,9 +15,9 @@ from toolmark.statistics.metric_formulas import (
     FilteredFormula,
     Mean,
     Metric,
-    RowFilter,
     StratifiedMean,
 )
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.weighted_means import (
     EvenGroup,

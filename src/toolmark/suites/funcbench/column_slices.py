@@ -6,8 +6,9 @@ import numpy as np
 
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.funcbench.experiment_presets import EFFORTS
+from toolmark.suites.funcbench.task_wording import DEFAULT_WORDING
 
-_VARIANT_AXES = ("effort", "protocol")
+_VARIANT_AXES = ("effort", "protocol", "wording")
 
 
 def select_rows(columns: Columns, **levels: str | int) -> Columns:
@@ -37,13 +38,22 @@ def rows_by_variant(columns: Columns) -> list[tuple[str, Columns]]:
     keys = sorted(set(zip(*variant_levels, strict=True)), key=_variant_order)
     if len(keys) < 2:
         return [("this run", columns)]
+    varying = [len({key[at] for key in keys}) > 1 for at in range(len(_VARIANT_AXES))]
     parts = []
     for key in keys:
-        label = ", ".join(["this run", *(level for level in key if level)])
+        levels = zip(_VARIANT_AXES, key, varying, strict=True)
+        named = [_level_name(axis, level) for axis, level, varies in levels if level and varies]
+        label = ", ".join(["this run", *named])
         parts.append((label, select_rows(columns, **dict(zip(_VARIANT_AXES, key, strict=True)))))
     return parts
 
 
+def _level_name(axis: str, level: str) -> str:
+    return f"{level} wording" if axis == "wording" else level
+
+
 def _variant_order(key: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
     effort = key[0]
-    return EFFORTS.index(effort) if effort in EFFORTS else -1, key
+    # plain before guided, as plain before restate
+    ordered = (*key[:-1], "" if key[-1] == DEFAULT_WORDING else key[-1])
+    return EFFORTS.index(effort) if effort in EFFORTS else -1, ordered

@@ -14,7 +14,7 @@ from toolmark.core.records import Drawing, Result, Table, Trajectory
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.environments.function_graph import GraphIndex, Node, read_graph
 from toolmark.scoring.episode import Episode
-from toolmark.suites.funcbench.funcbench_scoring import JudgedCall, class_label, classify_calls
+from toolmark.suites.funcbench.call_classes import JudgedCall, class_label, classify_calls
 from toolmark.suites.funcbench.graph_layout import GraphLayout, GridCell, lay_out_graph
 
 Point: TypeAlias = tuple[float, float]

@@ -12,7 +12,14 @@ from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Task
-from toolmark.environments.function_graph import MAX_VALUE, MIN_VALUE, GraphIndex, Node, read_graph
+from toolmark.environments.function_graph import (
+    MAX_VALUE,
+    MIN_VALUE,
+    GraphIndex,
+    NeededCall,
+    Node,
+    read_graph,
+)
 from toolmark.models.scripted_model import ScriptedModel
 
 CALL_ORDERS = ("level", "call")
@@ -30,10 +37,10 @@ def make_oracle(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
             f"oracle: no order {known['order']!r}{suggest_names(known['order'], CALL_ORDERS)}"
         )
     truth = GraphIndex(read_graph(task))
-    levels = truth.levels()
+    rounds = truth.schedule()
     if known["order"] == "call":
-        levels = [[node] for level in levels for node in level]
-    steps = [tuple(_correct_call(truth, node) for node in level) for level in levels]
+        rounds = [[needed] for calls in rounds for needed in calls]
+    steps = [tuple(_make_call(x.node.function, x.inputs) for x in calls) for calls in rounds]
     return ScriptedModel(
         "control/oracle",
         [_number_calls(at, step) for at, step in enumerate(steps)],
@@ -46,7 +53,7 @@ def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
 
     Option `class` is one of not_found, wrong_inputs, ill_typed, not_known and incorrect; `rate`
     (default 0.2), from 0 to below 1, is the share of bad calls among those made while the class is
-    possible. Run it without the call limit (suite parameter `limit_calls`).
+    possible. Run it without the call limit (suite parameter `cap`).
     """
     known = _check_options("faulty", options, {"class": FAULT_CLASSES[0], "rate": "0.2"})
     fault, rate = known["class"], _parse_rate(known["rate"])
@@ -56,13 +63,13 @@ def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     truth = GraphIndex(read_graph(task))
     bad = _FaultMaker(truth, fault, rng)
     steps: list[tuple[Call, ...]] = []
-    for level in truth.levels():
+    for needed_calls in truth.schedule():
         calls: list[Call] = []
-        for node in level:
+        for needed in needed_calls:
             while bad.is_possible() and rng.random() < rate:
-                calls.append(bad.make_call(node))
-            calls.append(_correct_call(truth, node))
-        bad.end_step(calls)
+                calls.append(bad.make_call(needed))
+            calls.append(_make_call(needed.node.function, needed.inputs))
+        bad.end_step(calls, needed_calls)
         steps.append(_number_calls(len(steps), calls))
     return ScriptedModel("control/faulty", steps, _answer_text(truth))
 
@@ -81,14 +88,16 @@ class _FaultMaker:
         """Return whether a call of the class can be made now."""
         return self.fault != "not_known" or bool(self.not_ready)
 
-    def end_step(self, calls: list[Call]) -> None:
+    def end_step(self, calls: list[Call], needed_calls: list[NeededCall]) -> None:
         """End a step: the results of its calls are known from now on."""
-        self.known.update(call.name for call in calls)
+        unfinished = {x.node.function for x in needed_calls if not x.is_last}
+        self.known.update(call.name for call in calls if call.name not in unfinished)
         self.not_ready = list(self._functions_not_ready())
 
-    def make_call(self, node: Node) -> Call:
+    def make_call(self, needed: NeededCall) -> Call:
         """Return a bad call in the place of a right one."""
-        inputs: dict[str, Any] = _true_inputs(self.truth, node)
+        node = needed.node
+        inputs: dict[str, Any] = dict(needed.inputs)
         first = next(iter(inputs))
         match self.fault:
             case "not_found":
@@ -113,21 +122,13 @@ class _FaultMaker:
             case _:
                 node = seeds.draw_one(self.rng, self.not_ready)
                 guess = partial(seeds.draw_between, self.rng, MIN_VALUE, MAX_VALUE)
-                return _make_call(node.function, {x.parameter: guess() for x in node.inputs})
+                return _make_call(node.function, {name: guess() for name in node.parameter_names})
 
     def _functions_not_ready(self) -> Iterator[Node]:
         """Yield the functions that have an input which is not established yet."""
         for node in self.truth.graph.nodes:
             if any(x.source not in self.known for x in node.inputs):
                 yield node
-
-
-def _correct_call(truth: GraphIndex, node: Node) -> Call:
-    return _make_call(node.function, _true_inputs(truth, node))
-
-
-def _true_inputs(truth: GraphIndex, node: Node) -> dict[str, int]:
-    return {x.parameter: truth.values[x.source] for x in node.inputs}
 
 
 def _make_call(name: str, inputs: Mapping[str, Any]) -> Call:

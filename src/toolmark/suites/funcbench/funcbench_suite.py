@@ -20,6 +20,7 @@ from toolmark.core.records import Sampling, Task
 from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
+    GENERAL_FLOORS,
     Defaults,
     EnvironmentSource,
     Presentation,
@@ -27,6 +28,7 @@ from toolmark.runs.suite import (
     Scorer,
     SetExport,
     Suite,
+    TaskMaker,
 )
 from toolmark.suites.funcbench import (
     episode_graph_view,
@@ -34,9 +36,10 @@ from toolmark.suites.funcbench import (
     funcbench_controls,
     funcbench_scoring,
     funcbench_tables,
-    task_generation,
+    task_wording,
     workflow_alignment,
 )
+from toolmark.suites.funcbench.call_cap import PAPER_CAP, CallCap, parse_cap
 from toolmark.suites.funcbench.graph_shape import GraphSize, check_size
 from toolmark.suites.funcbench.parameters import FuncbenchParameters
 from toolmark.suites.funcbench.task_generation import SUITE_NAME, Variant, make_tasks
@@ -46,7 +49,9 @@ SCORER = Scorer(
     score=funcbench_scoring.score_episode,
     metrics=funcbench_tables.list_metrics,
     presentation=Presentation(
-        tables=funcbench_tables.make_tables, views=episode_graph_view.make_views
+        tables=funcbench_tables.make_tables,
+        views=episode_graph_view.make_views,
+        overview="funcbench",
     ),
 )
 EXPORT = SetExport(
@@ -57,6 +62,8 @@ EXPORT = SetExport(
     limits=("Functions without meaning: planning is measured, and no knowledge of any domain.",),
     asking_parameters=("transport",),
 )
+OWN_DISTRACTORS = "its tasks have irrelevant functions: -T connected=N, -T disconnected=N"
+FLOORS = {**GENERAL_FLOORS, "baseline/eager": "calls all that can be called, without planning"}
 _DEFAULT_GRAPHS = 20
 _PROBE_GRAPHS = 3
 # small sizes that reach every branch of the generator
@@ -66,7 +73,10 @@ _PROBE_SIZES = (
         core=6, depth=3, connected=1, disconnected=3, types=3, max_inputs=4, root_inputs=2,
         known_distractor_inputs=False,
     ),
+    GraphSize(core=5, depth=3, connected=1, branches=1, loops=2, surface="realistic"),
+    GraphSize(core=5, depth=3, disconnected=1, branches=2, loops=1, link="names"),
 )  # fmt: skip
+_PROBE_VARIANTS = (Variant(), Variant(protocol="restate", wording="guided"))
 _DEFAULT_SIZE = {"core": 10, "depth": 5, "connected": 0, "disconnected": 0}
 
 
@@ -87,15 +97,19 @@ def load(parameters: FuncbenchParameters) -> Suite:
         max_inputs=parameters.max_inputs,
         root_inputs=parameters.root_inputs,
         known_distractor_inputs=parameters.known_distractor_inputs,
+        branches=parameters.branches,
+        loops=parameters.loops,
+        surface=parameters.surface,
+        link=parameters.link,
     )
     default_graphs = experiment_presets.GRAPHS_PER_SETTING if chosen else _DEFAULT_GRAPHS
     graphs = default_graphs if parameters.graphs is None else parameters.graphs
     generated = GeneratedTasks(
         _checked_sizes(chosen, size),
         graphs,
-        _task_variants(chosen, parameters.efforts, parameters.restate),
+        _task_variants(chosen, parameters),
         secrets.randbits(32) if parameters.seed is None else parameters.seed,
-        limits_calls=parameters.limit_calls,
+        cap=parse_cap(parameters.cap),
         transport=parameters.transport,
     )
     used_sizes = {} if chosen else sizes  # the record must not show a value that a preset replaces
@@ -117,7 +131,8 @@ def _make_suite(generated: GeneratedTasks, parameters: dict[str, Any]) -> Suite:
             "oracle": funcbench_controls.make_oracle,
             "faulty": funcbench_controls.make_faulty,
         },
-        defaults=Defaults(sampling=Sampling(temperature=0.0, top_p=1.0)),
+        maker=TaskMaker(unvaried={"distractors": OWN_DISTRACTORS}),
+        defaults=Defaults(sampling=Sampling(temperature=0.0, top_p=1.0), floors=FLOORS),
         provenance=Provenance(seed=generated.seed, hashes=_content_hashes(), export=EXPORT),
     )
 
@@ -128,10 +143,10 @@ def _content_hashes() -> dict[str, str]:
 
     The second changes with the tasks that a seed gives, and not with the wording of the code.
     """
-    prompt = "\0".join(task_generation.PROMPT_TEXTS)
+    prompt = "\0".join(task_wording.prompt_texts())
     made = hashlib.sha256()
     for number, size in itertools.product(range(_PROBE_GRAPHS), _PROBE_SIZES):
-        for task in make_tasks(size, number, (Variant(), Variant(protocol="restate")), seed=0):
+        for task in make_tasks(size, number, _PROBE_VARIANTS, seed=0):
             made.update(json_codec.encode_record(task))
     return {
         "prompt": hashlib.sha256(prompt.encode()).hexdigest(),
@@ -149,14 +164,14 @@ class GeneratedTasks:
         variants: tuple[Variant, ...],
         seed: int,
         *,
-        limits_calls: bool,
+        cap: CallCap = PAPER_CAP,
         transport: str = "",
     ) -> None:
         self.settings = settings
         self.graphs = graphs
         self.variants = variants
         self.seed = seed
-        self.limits_calls = limits_calls
+        self.cap = cap
         self.transport = transport
 
     def __len__(self) -> int:
@@ -167,9 +182,7 @@ class GeneratedTasks:
         """Yield the tasks: settings, then graphs, the variants of an item one after another."""
         for setting in self.settings:
             for number in range(self.graphs):
-                made = make_tasks(
-                    setting, number, self.variants, self.seed, limit_calls=self.limits_calls
-                )
+                made = make_tasks(setting, number, self.variants, self.seed, cap=self.cap)
                 yield from map(_with_workflow_axes, made) if self.transport else made
 
 
@@ -185,9 +198,11 @@ def _checked_sizes(
 
 
 def _task_variants(
-    chosen: experiment_presets.Preset | None, efforts: tuple[str, ...], restate: bool
+    chosen: experiment_presets.Preset | None, parameters: FuncbenchParameters
 ) -> tuple[Variant, ...]:
-    """Return every combination of restating and effort; what the preset fixes comes from it."""
+    """Return every combination of wording, restating and effort; a preset may fix the last two."""
+    efforts, restate = parameters.efforts, parameters.restate
+    wordings = task_wording.check_wordings(parameters.wording)
     listed = experiment_presets.check_efforts(efforts or (chosen.efforts if chosen else ()))
     protocols = chosen.protocols if chosen else ("",)
     if restate and len(protocols) > 1:
@@ -195,9 +210,10 @@ def _task_variants(
     if restate:
         protocols = ("restate",)
     return tuple(
-        Variant(effort=effort, protocol=protocol)
+        Variant(effort=effort, protocol=protocol, wording=wording)
         for effort in listed or ("",)
         for protocol in protocols
+        for wording in wordings
     )
 
 

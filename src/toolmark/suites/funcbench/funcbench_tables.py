@@ -1,4 +1,4 @@
-"""Tables of a run next to the paper's, and charts like its figures.
+"""Tables and charts like the paper's; `paper_tables` has its own figures.
 
 Only what the run has data for is shown. Rows that were not run are in no number here.
 """
@@ -7,33 +7,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Cell, Chart, Table
+from toolmark.core.records import Cell, Chart, EpisodeFilter, Table
+from toolmark.statistics.episode_filters import FilterFinder
 from toolmark.statistics.estimates import estimate_pooled_share
 from toolmark.statistics.group_tables import count_run, group_table, part_mean
-from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
+from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric
 from toolmark.statistics.paired_comparison import compare_paired
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns, part_as_value
 from toolmark.statistics.table_cells import mean_share_cell, p_value_cell
-from toolmark.suites.funcbench import funcbench_paper_results, success_charts, workflow_alignment
-from toolmark.suites.funcbench.column_slices import core_sizes, rows_by_variant, select_rows
-from toolmark.suites.funcbench.funcbench_scoring import CLASS_LABELS
-
-_RATE_CLASSES = (*CLASS_LABELS.items(), ("ill_typed", "2 wrong inputs: ill-typed"))
-_COMPARISON_NOTE = (
-    "The paper's rows are its main experiment (all depths, 0 to 40 irrelevant functions):"
-    " compare them with a run of the preset main."
+from toolmark.suites.funcbench import (
+    cause_tables,
+    difficulty_tables,
+    paper_tables,
+    success_charts,
+    workflow_alignment,
 )
+from toolmark.suites.funcbench.call_classes import BRANCH_LABEL, CLASS_LABELS
+from toolmark.suites.funcbench.column_slices import core_sizes, rows_by_variant, select_rows
+
+# each setting has as many graphs as was asked for
+SETTINGS = ("axes.core", "axes.depth", "axes.irrelevant", "axes.kind")
+_OUTCOMES: tuple[Literal["correct", "incorrect"], ...] = ("correct", "incorrect")
+_RATE_CLASSES = (*CLASS_LABELS.items(), ("ill_typed", "2 wrong inputs: ill-typed"))
 
 
 def list_metrics(columns: Columns) -> Sequence[Metric]:
     """Return success and `derived`; with several core sizes also the success of each."""
     found = [
-        Metric("success", Mean()),
-        Metric("derived", Mean(part="derived")),
+        Metric("success", Mean(strata=SETTINGS)),
+        Metric("derived", Mean(part="derived", strata=SETTINGS)),
     ]
     sizes = core_sizes(columns)
     if len(sizes) > 1:
@@ -43,7 +51,9 @@ def list_metrics(columns: Columns) -> Sequence[Metric]:
 
 def _core_success_metric(core: int) -> Metric:
     rows = RowFilter(column="axes.core", values=(str(core),))
-    return Metric(f"success, core {core}", FilteredFormula(filters=(rows,), formula=Mean()))
+    return Metric(
+        f"success, core {core}", FilteredFormula(filters=(rows,), formula=Mean(strata=SETTINGS))
+    )
 
 
 def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
@@ -52,12 +62,7 @@ def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Char
     if not columns.run.any():
         return ()
     made = [
-        _success_table(
-            "Success by number of core functions",
-            columns,
-            funcbench_paper_results.success_rates(),
-            _COMPARISON_NOTE,
-        ),
+        _success_table("Success by number of core functions (paper: Table 2)", columns, columns),
         _calls_table(columns),
         _failure_table(columns),
         *_rate_tables(columns),
@@ -69,43 +74,36 @@ def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Char
         *_alignment_tables(columns),
     ]
     made.append(_settings_table(columns))
+    made += difficulty_tables.make_difficulty_tables(columns)
+    made += cause_tables.make_cause_tables(columns)
+    made += paper_tables.make_reference_tables(columns)
     return (*made, *success_charts.make_charts(columns))
 
 
-def _success_table(
-    title: str, columns: Columns, published: Mapping[str, Sequence[float]], note: str = ""
-) -> Table:
-    """Return success by core size, a row per way of asking and per model of the paper."""
+def _success_table(title: str, columns: Columns, whole: Columns) -> Table:
+    """Return success by core size, a row per way of asking; `whole` has all rows of the run."""
     sizes = core_sizes(columns)
-    rows = [
+    rows = tuple(
         (label, *(mean_share_cell(select_rows(part, core=core)) for core in sizes))
         for label, part in rows_by_variant(columns)
-    ]
+    )
     return Table(
         title=title,
         head=("model", *(f"core {core}" for core in sizes)),
-        rows=(*rows, *_paper_rows(published, sizes)),
-        note=note if _has_paper_size(sizes) else "",
+        rows=rows,
+        row_episodes=_variant_filters(columns, whole),
+        column_episodes=(None, *map(_core_filter, sizes)),
     )
 
 
-def _has_paper_size(sizes: Sequence[int]) -> bool:
-    return any(core in funcbench_paper_results.CORE_SIZES for core in sizes)
+def _variant_filters(columns: Columns, whole: Columns) -> tuple[EpisodeFilter | None, ...]:
+    """Return the episodes of each way of asking, as `rows_by_variant` has them."""
+    finder = FilterFinder(whole)
+    return tuple(finder.find_filter(part) for _, part in rows_by_variant(columns))
 
 
-def _paper_rows(
-    printed: Mapping[str, Sequence[float]], sizes: Sequence[int]
-) -> Iterator[tuple[str | None, ...]]:
-    """Return the paper's rows for these sizes; none if it has no figure for any of them."""
-    if not _has_paper_size(sizes):
-        return
-    for model, row in printed.items():
-        cells = dict(zip(funcbench_paper_results.CORE_SIZES, row, strict=True))
-        shown = (
-            number_format.format_percent(cells[core] / 100) if core in cells else None
-            for core in sizes
-        )
-        yield f"{model} (paper)", *shown
+def _core_filter(core: int) -> EpisodeFilter:
+    return EpisodeFilter(axes={"core": str(core)})
 
 
 def _calls_table(columns: Columns) -> Table:
@@ -114,11 +112,6 @@ def _calls_table(columns: Columns) -> Table:
     for label, part in rows_by_variant(columns):
         cells = [_mean_calls(select_rows(part, core=core)) for core in sizes]
         rows.append((label, *(x for pair in cells for x in pair)))
-    if _has_paper_size(sizes):
-        for model, row in funcbench_paper_results.calls_per_trial().items():
-            known = dict(zip(funcbench_paper_results.CORE_SIZES, row, strict=True))
-            pairs = [known.get(core, (None, None)) for core in sizes]
-            rows.append((f"{model} (paper)", *(x for pair in pairs for x in pair)))
     return Table(
         title="Calls per trial, in successful and in failed trials (paper: Table 2)",
         head=(
@@ -127,6 +120,15 @@ def _calls_table(columns: Columns) -> Table:
         ),
         rows=tuple(rows),
         note="A dash: no such trial. Every executed call counts, ill-formed ones too.",
+        row_episodes=_variant_filters(columns, columns),
+        column_episodes=(
+            None,
+            *(
+                EpisodeFilter(axes={"core": str(core)}, outcome=outcome)
+                for core in sizes
+                for outcome in _OUTCOMES
+            ),
+        ),
     )
 
 
@@ -139,23 +141,25 @@ def _mean_calls(columns: Columns) -> tuple[float | None, float | None]:
 
 
 def _failure_table(columns: Columns) -> Table:
+    labels: dict[str, str] = {str(name): label for name, label in CLASS_LABELS.items()}
+    if not np.isnan(columns.part("wrong_branch")).all():
+        labels["wrong_branch"] = BRANCH_LABEL
     rows: list[tuple[str | int, ...]] = []
     for label, part in rows_by_variant(columns):
         total = _part_sum(part, "errors")
         shares = (
             number_format.format_percent(_part_sum(part, name) / total) if total else "-"
-            for name in CLASS_LABELS
+            for name in labels
         )
         rows.append((label, round(total), *shares))
-    for paper in funcbench_paper_results.error_shares():
-        shares = (number_format.format_percent(getattr(paper, name) / 100) for name in CLASS_LABELS)
-        rows.append((f"{paper.model} (paper)", paper.errors, *shares))
     return Table(
         title="Bad calls by class (paper: Table 3)",
-        head=("model", "errors", *CLASS_LABELS.values()),
+        head=("model", "errors", *labels.values()),
         rows=tuple(rows),
         note="Counted over all trials, successful and failed. A call is in the first class whose"
         " condition it fails. Ill-typed arguments are wrong inputs.",
+        row_episodes=_variant_filters(columns, columns),
+        column_episodes=(None, *(EpisodeFilter() for _ in range(len(labels) + 1))),
     )
 
 
@@ -174,6 +178,8 @@ def _rate_tables(columns: Columns) -> Iterator[Table]:
             head=("class", "calls where possible", "bad calls", "rate"),
             rows=tuple(rows),
             note="Class 3 is possible as long as the value of some parameter is still unknown.",
+            row_episodes=(FilterFinder(columns).find_filter(part),) * len(rows),
+            column_episodes=(None, *(EpisodeFilter() for _ in range(3))),
         )
 
 
@@ -184,13 +190,14 @@ def _tables_without_irrelevant(columns: Columns) -> Iterator[Table]:
     yield _success_table(
         "Success without irrelevant functions (paper: Table 5)",
         rows_without_irrelevant,
-        funcbench_paper_results.success_without_irrelevant(),
+        columns,
     )
 
 
 def _paired_tables(columns: Columns) -> Iterator[Table]:
     """Return a comparison of every two ways in which the same items were asked."""
     rows: list[tuple[str | int | None, ...]] = []
+    filters: list[EpisodeFilter] = []
     for core in core_sizes(columns):
         parts = [
             (_variant_name(label), select_rows(part, core=core))
@@ -207,26 +214,19 @@ def _paired_tables(columns: Columns) -> Iterator[Table]:
             rows.append(
                 (f"this run, core {core}", variant_pair, pair.n_pairs, *rates, change, chance)
             )
-            if variant_pair == "plain → restate" and core in funcbench_paper_results.RESTATE_RATES:
-                rows.append(_paper_restate_row(core))
+            filters.append(_core_filter(core))
     if rows:
         yield Table(
             title="The same items asked in two ways, in pairs (paper: Figs. 7, 8)",
             head=("model", "ways", "pairs", "first", "second", "difference (points)", "p"),
             rows=tuple(rows),
+            row_episodes=tuple(filters),
+            column_episodes=(None, None, *(EpisodeFilter() for _ in range(5))),
         )
 
 
 def _variant_name(label: str) -> str:
     return label.removeprefix("this run, ")
-
-
-def _paper_restate_row(core: int) -> tuple[str | None, ...]:
-    """Return the paper's row for restated values."""
-    model, before, after = funcbench_paper_results.RESTATE_RATES[core]
-    rates = number_format.format_percent(before / 100), number_format.format_percent(after / 100)
-    change = number_format.format_signed_points((after - before) / 100)
-    return f"{model} (paper), core {core}", "plain → restate", None, *rates, change, None
 
 
 def _rows_by_variant_and_size(columns: Columns) -> Iterator[tuple[tuple[str, int], Columns]]:
@@ -251,6 +251,7 @@ def _work_table(columns: Columns) -> Table:
         ("model", "core"),
         _rows_by_variant_and_size(columns),
         {"trials": count_run, **{head: part_mean(part) for head, part in parts.items()}},
+        whole=columns,
     )
 
 
@@ -277,6 +278,7 @@ def _alignment_tables(columns: Columns) -> Iterator[Table]:
         note="Means over trials, fair rule. The schedule makes every needed call as early as"
         " its inputs are known. Coherence falls where calls that could be made at once are made"
         " one after the other.",
+        whole=columns,
     )
 
 
@@ -293,6 +295,7 @@ def _settings_table(columns: Columns) -> Table:
         ("model", "core", "irrelevant", "kind"),
         groups,
         {"trials": count_run, "success": mean_share_cell},
+        whole=columns,
     )
 
 

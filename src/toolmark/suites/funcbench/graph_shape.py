@@ -10,15 +10,24 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from toolmark.core import seeds
 from toolmark.core.errors import UsageError
 
+Surface: TypeAlias = Literal["random", "realistic"]
+Link: TypeAlias = Literal["types", "names"]
+
 
 class GraphSize(Struct, frozen=True, kw_only=True):
-    """The size of one task; `types` and `max_inputs` of None mean the default and no limit."""
+    """The size of one task; `types` and `max_inputs` of None mean the default and no limit.
+
+    `branches` counts variables with two functions, of which a result names the right one, and
+    `loops` core functions that return their output in pages. `surface` says what names look like,
+    `link` what links a parameter to its variable: type and subtype, or its name.
+    """
 
     core: int
     depth: int
@@ -28,10 +37,14 @@ class GraphSize(Struct, frozen=True, kw_only=True):
     max_inputs: int | None = None
     root_inputs: int = 1
     known_distractor_inputs: bool = True
+    branches: int = 0
+    loops: int = 0
+    surface: Surface = "random"
+    link: Link = "types"
 
     @property
     def n_functions(self) -> int:
-        """The number of functions."""
+        """The number of functions, without the alternatives of branches."""
         return self.core + self.connected + self.disconnected
 
 
@@ -47,13 +60,20 @@ class GraphShape(Struct, frozen=True):
 
 def check_size(size: GraphSize) -> None:
     """Raise UsageError with the bound if no graph can have these parameters."""
-    minimums = {"core": 2, "depth": 1, "connected": 0, "disconnected": 0, "root_inputs": 1}
+    minimums = {
+        "core": 2, "depth": 1, "connected": 0, "disconnected": 0, "root_inputs": 1, "branches": 0,
+        "loops": 0,
+    }  # fmt: skip
     for name, low in minimums.items():
         if getattr(size, name) < low:
             raise UsageError(f"{name} must be at least {low}; got {getattr(size, name)}")
     n, d = size.core, size.depth
     if d > n - 1:
         raise UsageError(f"depth must be at most core - 1 = {n - 1}; got {d}")
+    if size.branches > d - 1:
+        raise UsageError(f"branches must be at most depth - 1 = {d - 1}; got {size.branches}")
+    if size.loops > n:
+        raise UsageError(f"loops must be at most core = {n}; got {size.loops}")
     if size.types is not None and not 1 <= size.types <= size.n_functions:
         raise UsageError(
             f"types must be from 1 to the number of functions = {size.n_functions};"

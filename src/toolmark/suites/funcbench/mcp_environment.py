@@ -133,7 +133,13 @@ class FuncbenchMcpEnvironment(DelegatingEnvironment):
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools as listed; the task's own tuple where they equal it."""
         listed = await self.environment.tools()
-        tools = tuple(replace(tool, name=tool.name.removeprefix(_TOOL_PREFIX)) for tool in listed)
+        # MCP has no place for fields such as `strict`, which are how the task asks
+        own = {tool.name: tool.extra_fields for tool in self.task.tools}
+        names = [tool.name.removeprefix(_TOOL_PREFIX) for tool in listed]
+        tools = tuple(
+            replace(tool, name=name, extra_fields=own.get(name, {}))
+            for tool, name in zip(listed, names, strict=True)
+        )
         return self.task.tools if tools == self.task.tools else tools
 
     async def call(self, call: Call, /) -> Result:

@@ -60,6 +60,33 @@ class FuncbenchParameters(SuiteParameters, frozen=True, kw_only=True):
     known_distractor_inputs: Annotated[
         bool, Meta(description="Give values for the inputs of disconnected functions too.")
     ] = True
+    branches: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Variables that two functions are said to compute; a result names the one "
+            "that does. At most depth - 1.",
+        ),
+    ] = 0
+    loops: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Needed functions that return their output in 2 to 4 pages, a call each; "
+            "at most core.",
+        ),
+    ] = 0
+    surface: Annotated[
+        Literal["random", "realistic"],
+        Meta(description="What names look like: random letters, or words as interfaces have."),
+    ] = "random"
+    link: Annotated[
+        Literal["types", "names"],
+        Meta(
+            description="What links a parameter to its variable: type and subtype, or the "
+            "variable's name, which is then the parameter's; names is easier."
+        ),
+    ] = "types"
     restate: Annotated[
         bool,
         Meta(
@@ -74,9 +101,21 @@ class FuncbenchParameters(SuiteParameters, frozen=True, kw_only=True):
             "high. Default the model's own; minimal,medium for the preset effort."
         ),
     ] = ()
-    limit_calls: Annotated[
-        bool, Meta(description="End an episode after 2 * core calls, as the paper does.")
-    ] = True
+    wording: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Wordings to ask each task with: plain states types and subtypes as the "
+            "paper does, guided explains how functions are linked. plain,guided asks both, in "
+            "pairs."
+        ),
+    ] = ("plain",)
+    cap: Annotated[
+        str,
+        Meta(
+            description="Calls after which an episode ends: 2n is twice the needed ones, as in the "
+            "paper; minimum+K the needed ones and K more; none has no limit."
+        ),
+    ] = "2n"
     transport: Annotated[
         Literal["", "mcp"],
         Meta(

@@ -1,4 +1,4 @@
-"""Make a task from a graph: names, types, values, schemas and the question.
+"""Make a task from a graph: names, types and values; `task_wording` writes its texts.
 
 Everything is drawn from the task's own random stream, so nothing can have been memorised.
 """
@@ -6,58 +6,36 @@ Everything is drawn from the task's own random stream, so nothing can have been 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from itertools import islice, product
 from random import Random
-from string import ascii_lowercase
 
 import msgspec
 from msgspec import Struct
 
 from toolmark.core import seeds
-from toolmark.core.records import Limits, Message, Sampling, Task, Text, Tool, Turn
+from toolmark.core.records import Limits, Sampling, Task, Turn
 from toolmark.environments.function_graph import (
     MAX_VALUE,
     MIN_VALUE,
     FunctionKind,
     Graph,
+    GraphIndex,
     GraphTaskData,
     Input,
     Node,
     Output,
 )
+from toolmark.suites.funcbench.call_cap import PAPER_CAP, CallCap
+from toolmark.suites.funcbench.control_flow import add_control_flow
 from toolmark.suites.funcbench.graph_shape import GraphShape, GraphSize, draw_shape
+from toolmark.suites.funcbench.name_drawing import NameCounts, draw_names, further_names
+from toolmark.suites.funcbench.task_wording import (
+    DEFAULT_WORDING,
+    load_wordings,
+    write_messages,
+    write_tool,
+)
 
 SUITE_NAME = "funcbench"
-SYSTEM_PROMPT = """\
-You find the value of a variable by calling functions.
-
-Every variable has a name, a type, a subtype and an integer value. Every function computes one \
-variable from its parameters; its description says the type and subtype of each parameter and \
-of the result. Pass a parameter the value of the variable that has the same type and the same \
-subtype, or the given value where a variable with the parameter's own name is given. Otherwise \
-names do not link anything. A function returns the true value only if every value passed to it \
-is the right one, and it does not tell you when one is wrong. You may make several calls at \
-once. Some functions may not be needed."""
-QUESTION_TEMPLATE = (
-    "The functions suffice to compute `{target}`. What is its value?\n\nGiven:\n{given}"
-)
-ANSWER_TEMPLATE = (
-    "Once you know the value, stop calling and reply with `{target} = ` and the value."
-)
-DESCRIPTION_TEMPLATE = "Computes `{name}` {tag}. Takes {inputs}."
-TYPE_TEMPLATE = "of type {type} and subtype {subtype}"
-PROMPT_TEXTS = (
-    SYSTEM_PROMPT,
-    QUESTION_TEMPLATE,
-    ANSWER_TEMPLATE,
-    DESCRIPTION_TEMPLATE,
-    TYPE_TEMPLATE,
-)
-_PROMPT_LOWERCASE = " ".join(PROMPT_TEXTS).lower()
-_INTEGER_SCHEMA = {"type": "integer"}
-_NAMES_PER_DRAW = 16  # possible names per drawn name, so that a name is rarely drawn twice
-_CHUNK_LETTERS = 3
 
 
 class Variant(Struct, frozen=True, kw_only=True):
@@ -65,11 +43,12 @@ class Variant(Struct, frozen=True, kw_only=True):
 
     effort: str = ""
     protocol: str = ""
+    wording: str = DEFAULT_WORDING
 
     @property
     def axes(self) -> dict[str, str]:
         """The axes that apply."""
-        levels = {"effort": self.effort, "protocol": self.protocol}
+        levels = {"effort": self.effort, "protocol": self.protocol, "wording": self.wording}
         return {name: level for name, level in levels.items() if level}
 
 
@@ -90,6 +69,11 @@ def item_name(size: GraphSize, graph: int) -> str:
         parts.append(f"r{size.root_inputs}")
     if not size.known_distractor_inputs:
         parts.append("u")
+    if size.branches:
+        parts.append(f"b{size.branches}")
+    if size.loops:
+        parts.append(f"l{size.loops}")
+    parts += [level for level in (size.surface, size.link) if level not in ("random", "types")]
     return "-".join([*parts, f"g{graph}"])
 
 
@@ -114,75 +98,70 @@ def make_tasks(
     variants: tuple[Variant, ...],
     seed: int,
     *,
-    limit_calls: bool = True,
+    cap: CallCap = PAPER_CAP,
 ) -> Iterator[Task]:
-    """Make one item, once per variant: the same graph, names and question."""
+    """Make one item, once per variant: the same graph, names and values.
+
+    The wording is part of the id where the variants differ in it.
+    """
     item = item_name(size, graph)
     shape = draw_shape(size, seeds.make_rng(seed, item, 0, "graph"))
-    nodes, given = _make_nodes(
-        size, shape, _draw_names(size, shape, seeds.make_rng(seed, item, 0, "names"))
-    )
+    names = _draw_names(size, shape, seeds.make_rng(seed, item, 0, "names"))
+    nodes, given = _make_nodes(size, shape, names)
+    if size.branches or size.loops:
+        rng = seeds.make_rng(seed, item, 0, "control flow")
+        taken = (*names.functions, *names.variables, *names.parameters)
+        further = further_names(rng, size.surface, taken)
+        nodes = add_control_flow(size, nodes, set(names.values), rng, *further)
     target = nodes[0].output.name
-    tools = [_make_tool(node) for node in nodes]
-    seeds.shuffle_items(seeds.make_rng(seed, item, 0, "order"), tools)
+    order = list(nodes)
+    seeds.shuffle_items(seeds.make_rng(seed, item, 0, "order"), order)
     fixed = {
         "core": str(size.core),
         "depth": str(size.depth),
         "irrelevant": str(size.connected + size.disconnected),
         "kind": irrelevant_kind(size),
+        **_further_axes(size),
     }
-    turn = Turn(messages=_make_messages(target, given))
     stored = GraphTaskData(Graph(target=target, nodes=nodes, known_values=given))
     data = msgspec.to_builtins(stored)
-    calls = 2 * size.core
-    steps = calls if limit_calls else 2 * size.n_functions
+    minimum = GraphIndex(stored.graph).minimal_calls() if size.loops else size.core
+    calls = cap.max_calls(minimum)
+    steps = 2 * (len(nodes) + minimum - size.core) if calls is None else calls
+    by_name = size.link == "names"
+    has_one_wording = len({variant.wording for variant in variants}) == 1
     for variant in variants:
+        wording = load_wordings()[variant.wording]
+        named = {
+            axis: level
+            for axis, level in sorted(variant.axes.items())
+            if not (axis == "wording" and has_one_wording)
+        }
         yield Task(
-            id="+".join([item, *(f"{axis}={x}" for axis, x in sorted(variant.axes.items()))]),
+            id="+".join([item, *(f"{axis}={level}" for axis, level in named.items())]),
             suite=SUITE_NAME,
             item=item,
             category=f"core {size.core}",
-            turns=(turn,),
-            tools=tuple(tools),
+            turns=(Turn(messages=write_messages(wording, target, given, by_name=by_name)),),
+            tools=tuple(write_tool(wording, node, by_name=by_name) for node in order),
             data=data,
             axes=fixed | variant.axes,
             # one more than the number of allowed calls: the last one is the answer
-            limits=Limits(steps=steps + 1, calls=calls if limit_calls else None),
+            limits=Limits(steps=steps + 1, calls=calls),
             sampling=Sampling(reasoning_effort=variant.effort or None),
             seed=seed,
         )
 
 
-def _make_messages(target: str, known_values: dict[str, int]) -> tuple[Message, ...]:
-    listed = "\n".join(
-        f"{variable} = {known_values[variable]}" for variable in sorted(known_values)
-    )
-    question = QUESTION_TEMPLATE.format(target=target, given=listed)
-    prompt = f"{question}\n\n{ANSWER_TEMPLATE.format(target=target)}"
-    return (
-        Message(role="system", parts=(Text(SYSTEM_PROMPT),)),
-        Message(role="user", parts=(Text(prompt),)),
-    )
-
-
-def _make_tool(node: Node) -> Tool:
-    names = [x.parameter for x in node.inputs]
-    inputs = ", ".join(
-        f"`{x.parameter}` {TYPE_TEMPLATE.format(type=x.type, subtype=x.subtype)}"
-        for x in node.inputs
-    )
-    output = node.output
-    tag = TYPE_TEMPLATE.format(type=output.type, subtype=output.subtype)
-    return Tool(
-        name=node.function,
-        description=DESCRIPTION_TEMPLATE.format(name=output.name, tag=tag, inputs=inputs),
-        parameters={
-            "type": "object",
-            "properties": dict.fromkeys(names, _INTEGER_SCHEMA),
-            "required": names,
-            "additionalProperties": False,
-        },
-    )
+def _further_axes(size: GraphSize) -> dict[str, str]:
+    """Return the axes of what the paper does not have, where a task has it."""
+    counts = {"branches": size.branches, "loops": size.loops}
+    found = {name: str(count) for name, count in counts.items() if count}
+    if size.surface != "random":
+        found["surface"] = size.surface
+    if size.link != "types":
+        found["link"] = size.link
+    return found
 
 
 class _DrawnNames(Struct, frozen=True):
@@ -201,21 +180,22 @@ class _DrawnNames(Struct, frozen=True):
 
 
 def _draw_names(size: GraphSize, shape: GraphShape, rng: Random) -> _DrawnNames:
-    n = size.n_functions
     roots = sum(not producers for producers in shape.parents)
-    edges = sum(map(len, shape.parents))
-    total = n + size.root_inputs * roots
-    types = size.types or -(-total // 4)
-    functions = _draw_words(rng, n, _word_length(n, 3), "func_")
-    count = 2 * total + types + edges
-    drawn_words = iter(_draw_words(rng, count, _word_length(count, 6)))
+    total = size.n_functions + size.root_inputs * roots
+    counts = NameCounts(
+        functions=size.n_functions,
+        variables=total,
+        types=size.types or -(-total // 4),
+        parameters=sum(map(len, shape.parents)),
+    )
+    drawn = draw_names(rng, size.surface, counts)
     return _DrawnNames(
-        functions=functions,
-        variables=list(islice(drawn_words, total)),
-        subtypes=list(islice(drawn_words, total)),
-        types=_assign_types(rng, list(islice(drawn_words, types)), total),
+        functions=drawn.functions,
+        variables=drawn.variables,
+        subtypes=drawn.subtypes,
+        types=_assign_types(rng, drawn.types, total),
         values=_draw_values(rng, total),
-        parameters=list(drawn_words),
+        parameters=drawn.parameters,
     )
 
 
@@ -228,7 +208,13 @@ def _make_nodes(
     first_outside = size.n_functions
     parameters = iter(names.parameters)
     for index, producers in enumerate(shape.parents):
-        inputs = [_make_input(names, p, next(parameters), names.functions[p]) for p in producers]
+        own_names = [next(parameters) for _ in producers]
+        if size.link == "names":
+            own_names = [names.variables[p] for p in producers]
+        inputs = [
+            _make_input(names, p, name, names.functions[p])
+            for p, name in zip(producers, own_names, strict=True)
+        ]
         if not producers:
             new = range(first_outside, first_outside + size.root_inputs)
             first_outside = new.stop
@@ -279,35 +265,3 @@ def _draw_values(rng: Random, total: int) -> list[int]:
     if total <= n_values:
         return [MIN_VALUE + offset for offset in seeds.sample_indices(rng, n_values, total)]
     return [seeds.draw_between(rng, MIN_VALUE, MAX_VALUE) for _ in range(total)]
-
-
-def _word_length(count: int, least: int) -> int:
-    letters = least
-    while 26**letters < _NAMES_PER_DRAW * count:
-        letters += 1
-    return letters
-
-
-def _draw_words(rng: Random, count: int, letters: int, prefix: str = "") -> list[str]:
-    """Draw distinct words of random letters; none occurs in our own prompt texts."""
-    drawn: dict[str, None] = {}
-    while len(drawn) < count:
-        word = prefix + _spell_number(seeds.draw_below(rng, 26**letters), letters)
-        if word not in _PROMPT_LOWERCASE:
-            drawn[word] = None
-    return list(drawn)
-
-
-def _spell_number(number: int, letters: int) -> str:
-    """Write a number in base 26, three letters at a time."""
-    chunks = _letter_chunks()
-    word = ""
-    for _ in range(0, letters, _CHUNK_LETTERS):
-        number, at = divmod(number, len(chunks))
-        word = chunks[at] + word
-    return word[-letters:]
-
-
-@cache
-def _letter_chunks() -> list[str]:
-    return ["".join(chunk) for chunk in product(ascii_lowercase, repeat=_CHUNK_LETTERS)]

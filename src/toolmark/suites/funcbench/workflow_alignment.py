@@ -13,7 +13,7 @@ from typing import Any
 from toolmark.core import json_codec, user_modules
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Call, Task, Trajectory
-from toolmark.environments.function_graph import GraphIndex, Node, parse_arguments, read_graph
+from toolmark.environments.function_graph import GraphIndex, parse_arguments, read_graph
 from toolmark.scoring import alignment
 
 MCP_TRANSPORT = "mcp"
@@ -70,14 +70,12 @@ def require_mcp() -> None:
 
 def _schedule(truth: GraphIndex) -> list[dict[str, Any]]:
     return [
-        {"step": number, "calls": [_correct_call(truth, node) for node in level]}
-        for number, level in enumerate(truth.levels(), 1)
+        {
+            "step": number,
+            "calls": [{"name": x.node.function, "arguments": x.inputs} for x in calls],
+        }
+        for number, calls in enumerate(truth.schedule(), 1)
     ]
-
-
-def _correct_call(truth: GraphIndex, node: Node) -> dict[str, Any]:
-    inputs = {x.parameter: truth.values[x.source] for x in node.inputs}
-    return {"name": node.function, "arguments": inputs}
 
 
 def _executed_call(truth: GraphIndex, call: Call) -> dict[str, Any]:

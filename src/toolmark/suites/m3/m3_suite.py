@@ -15,6 +15,7 @@ from toolmark.environments.cassette import CassetteHeader
 from toolmark.environments.mcp import server_config
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
+    NO_REPLY_FLOOR,
     Defaults,
     Presentation,
     Provenance,
@@ -91,6 +92,7 @@ def load(parameters: M3Parameters) -> Suite:
         defaults=Defaults(
             sampling=Sampling(temperature=0.7) if parameters.agent == "executor" else Sampling(),
             agent=episode_environments.find_agent(parameters.agent),
+            floors=NO_REPLY_FLOOR,
         ),
         provenance=Provenance(
             hashes=_file_hashes(files) | environments.hashes(),

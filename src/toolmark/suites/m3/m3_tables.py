@@ -25,8 +25,8 @@ from toolmark.statistics.metric_formulas import (
     MeanOfFormulas,
     Metric,
     PooledRate,
-    RowFilter,
 )
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns, runs_with_answers
 from toolmark.statistics.table_cells import mean_share_cell
 from toolmark.suites.m3.call_outcomes import OUTCOME_DESCRIPTIONS, Outcome
@@ -192,6 +192,7 @@ def _group_tables(label: str, columns: Columns, groups: Vector) -> Iterator[Tabl
             **_measure_cells(names),
         },
         n_shaded_columns=len(names),
+        whole=columns,
     )
 
 

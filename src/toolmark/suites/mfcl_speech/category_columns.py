@@ -5,7 +5,8 @@ from __future__ import annotations
 from toolmark.core.records import Estimate
 from toolmark.official_bfcl.official_data import category_sizes
 from toolmark.statistics.estimates import estimate_mean
-from toolmark.statistics.metric_formulas import RowFilter, StratifiedMean
+from toolmark.statistics.metric_formulas import StratifiedMean
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.weighted_means import EvenGroup, Group, PooledGroup, group_categories
 from toolmark.suites.mfcl_speech import speech_items

@@ -13,9 +13,9 @@ from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.weighted_means import group_categories
 from toolmark.suites.mfcl_speech import condition_labels
 from toolmark.suites.mfcl_speech.category_columns import GROUPS, HALLUCINATION
-from toolmark.suites.mfcl_speech.condition_labels import CLEAN, NOISY, TEXT
+from toolmark.suites.mfcl_speech.condition_labels import CLEAN, NOISY, SAID, TEXT
 
-_COMPARED_CONDITIONS = ((CLEAN, TEXT), (NOISY, TEXT), (NOISY, CLEAN))
+_COMPARED_CONDITIONS = ((SAID, TEXT), (CLEAN, SAID), (CLEAN, TEXT), (NOISY, TEXT), (NOISY, CLEAN))
 
 
 def condition_difference(columns: Columns, condition: str, base: str) -> PairedComparison:
@@ -27,7 +27,7 @@ def condition_difference(columns: Columns, condition: str, base: str) -> PairedC
 
 
 def comparison_tables(rule: str, columns: Columns) -> Iterator[Table]:
-    """Return clean against text, noisy against text and clean: all items, then by group."""
+    """Return the spoken words, clean and noisy against what is before them; then by group."""
     present = set(condition_labels.present_conditions(columns))
     rows: list[tuple[Cell, ...]] = []
     for condition, base in _COMPARED_CONDITIONS:
@@ -71,7 +71,7 @@ def condition_cost_tables(rule: str, columns: Columns) -> Iterator[Table | Chart
     """Return every condition against clean sound: a table, bars of modules, lines over levels."""
     present = condition_labels.present_conditions(columns)
     base = CLEAN if CLEAN in present else TEXT
-    others = [name for name in present if name not in (TEXT, CLEAN)]
+    others = [name for name in present if name not in (TEXT, SAID, CLEAN)]
     if base not in present or not others:
         return
     found = {name: condition_difference(columns, name, base) for name in others}

@@ -9,9 +9,9 @@ from toolmark.core import number_format
 from toolmark.perturb.speech.effect_timeline import EFFECT_MODULES
 from toolmark.statistics.estimates import estimate_part_average
 from toolmark.statistics.score_columns import Columns
-from toolmark.suites.mfcl_speech.speech_items import TEXT
+from toolmark.suites.mfcl_speech.speech_items import CONDITIONS_IN_WRITING, SAID, TEXT
 
-__all__ = ["CLEAN", "NOISY", "TEXT", "estimate_part_average"]
+__all__ = ["CLEAN", "CONDITIONS_IN_WRITING", "NOISY", "SAID", "TEXT", "estimate_part_average"]
 
 CLEAN, NOISY = "clean", "noisy"
 SATURATED_WER = 0.85  # word error rate of PocketSphinx above which its transcripts mean nothing
@@ -21,8 +21,8 @@ _LEVEL = re.compile(r"([^+@=:]+)[@=](-?\d+(?:\.\d+)?)(:[^+]+)?")
 
 
 def present_conditions(columns: Columns) -> list[str]:
-    """Return the conditions present: text, clean, noisy, modules, others, levels weakest first."""
-    known = (TEXT, CLEAN, NOISY, *PRESETS, *EFFECT_MODULES)
+    """Return the conditions present: text, said, clean, noisy, modules, others; weak first."""
+    known = (TEXT, SAID, CLEAN, NOISY, *PRESETS, *EFFECT_MODULES)
     first = {name: sort_key for sort_key, name in enumerate(known)}
 
     def sort_key(name: str) -> tuple[int, bool, str, float]:
@@ -34,11 +34,11 @@ def present_conditions(columns: Columns) -> list[str]:
 
 
 def ranked_conditions(columns: Columns) -> list[str]:
-    """Return the conditions present, in the order of the headline: noisy, clean, others, text."""
+    """Return the conditions present, in the order of the headline: those in writing are last."""
     found = present_conditions(columns)
     first = [name for name in (NOISY, CLEAN) if name in found]
-    others = [name for name in found if name not in (NOISY, CLEAN, TEXT)]
-    return [*first, *others, *(name for name in found if name == TEXT)]
+    others = [name for name in found if name not in (NOISY, CLEAN, *CONDITIONS_IN_WRITING)]
+    return [*first, *others, *(name for name in (SAID, TEXT) if name in found)]
 
 
 def split_level(condition: str) -> tuple[str, float] | None:

@@ -7,11 +7,13 @@ the wording of the rules, which is recorded with the reason; a model without a r
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
 from collections.abc import Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -122,7 +124,9 @@ class Reworder:
         loop = asyncio.new_event_loop()
         executor = ThreadPoolExecutor(1)
         try:
-            return executor.submit(_run_to_end, loop, self._gather_replies(requests)).result()
+            # the limit of a run's cost is in the context
+            run_to_end = partial(_run_to_end, loop, self._gather_replies(requests))
+            return executor.submit(contextvars.copy_context().run, run_to_end).result()
         except BaseException:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(_cancel_tasks, loop)

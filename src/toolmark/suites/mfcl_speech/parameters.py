@@ -31,10 +31,11 @@ class SpokenRequestParameters(SuiteParameters, frozen=True, kw_only=True):
     conditions: Annotated[
         tuple[str, ...],
         Meta(
-            description="text (as written, for comparison), clean, noisy, mild, medium, harsh, or "
-            "any condition of docs/reference/acoustics.md, such as snr=20, loss@3, talkers."
+            description="text (as written, for comparison), said (the exact spoken words, as "
+            "text), clean, noisy, mild, medium, harsh, or any condition of "
+            "docs/reference/acoustics.md, such as snr=20, loss@3, talkers."
         ),
-    ] = ("text", "clean", "noisy")
+    ] = ("text", "said", "clean", "noisy")
     recognisers: Annotated[
         tuple[str, ...],
         Meta(description=f"Which recognisers transcribe what the model gets: {_RECOGNISER_NAMES}."),

@@ -1,4 +1,4 @@
-"""The paper's overall figures for speech next to yours (Table 1 of the MFCL paper).
+"""The paper's overall figures for speech, in a table of their own (Table 1 of the MFCL paper).
 
 Only the overall column is included. Its formula is not published, so the paper's figure and ours
 differ by more than the models do; columns of single categories compare better. Gemini 2.5 Flash is
@@ -48,13 +48,14 @@ def _overall_scores(columns: Columns) -> list[float | None]:
 
 
 _COMPARISON = published_figures.PublishedComparison(
-    title="Next to the paper's models (overall)",
+    title="The paper's models, asked other recordings (overall)",
+    stands_apart=True,
     head=tuple(CONDITIONS.values()),
     measure_run=_overall_scores,
     read_published=published_overall,
     note="The paper's overall is not defined there and its items are not published: read its rows "
     "as orientation, not as a comparison.",
-    missing_note="The paper's models stand next to a run that has every column.",
+    missing_note="The paper's models are listed where a run has every column.",
 )
 
 
@@ -69,7 +70,7 @@ def tables_with_published(columns_by_rule: Mapping[str, Columns]) -> Sequence[Ta
 def tables_across_runs(
     columns_by_rule: Mapping[str, Mapping[str, Columns]],
 ) -> Sequence[Table | Chart]:
-    """Return the tables over several runs, then their overall scores next to the paper's."""
+    """Return the tables over several runs, then the paper's overall scores."""
     own_tables = speech_tables.tables_across_runs(columns_by_rule)
     runs = next(iter(columns_by_rule.values()))
     return (

@@ -31,7 +31,7 @@ def failure_tables(columns: Columns) -> Iterator[Table | Chart]:
     counts: dict[str, dict[str, int]] = {}
     for condition, answers in condition_labels.rows_by_condition(columns).items():
         failed = failure_mode_tables.failed_answers(answers)
-        if condition != condition_labels.TEXT and len(failed):
+        if condition not in condition_labels.CONDITIONS_IN_WRITING and len(failed):
             counts[condition] = count_modes(failed)
     if not counts:
         return
@@ -42,8 +42,10 @@ def failure_tables(columns: Columns) -> Iterator[Table | Chart]:
         labels | _OTHER_MODE_LABELS,
         {condition_labels.condition_label(name, columns): row for name, row in counts.items()},
         f"{failure_mode_tables.EACH_ONCE_NOTE} Other: the same turn, tool and "
-        "parameter go wrong on the written text too, where that was asked. No rule fits: the "
-        "written text was answered otherwise, or not asked." + condition_labels.marks_note(columns),
+        "parameter go wrong on the written text or the spoken words too. No rule fits: no other "
+        "mode applies, and it is not shown that perception is the cause: for that the exact words "
+        "(`said`) were answered right, and a transcript lacks the value."
+        + condition_labels.marks_note(columns),
     )
     yield stacked_bars(
         condition_labels.mark_title("Failure modes, by share of failed answers", columns),
@@ -93,7 +95,8 @@ def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
     rates: dict[str, list[Estimate]] = {name: [] for name in recognisers}
     rows: list[tuple[Cell, ...]] = []
     heard = condition_labels.rows_by_condition(columns)
-    heard.pop(condition_labels.TEXT, None)
+    for condition in condition_labels.CONDITIONS_IN_WRITING:
+        heard.pop(condition, None)
     for condition, answers in heard.items():
         for name in recognisers:
             part = answers.where(answers.axis("recogniser") == name)

@@ -29,7 +29,7 @@ from toolmark.models.model_resolver import resolve_model
 from toolmark.official_bfcl import multi_turn_tasks, truth_replay
 from toolmark.perturb.speech.voice import Voice
 from toolmark.suites.mfcl_speech import clarification_judge
-from toolmark.suites.mfcl_speech.speech_items import TEXT, is_multi_turn, original_task
+from toolmark.suites.mfcl_speech.speech_items import SAID, TEXT, is_multi_turn, original_task
 from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline, SpeechRecipe, UtteranceJob
 from toolmark.suites.mfcl_speech.speech_task_data import SpeechTaskData
 from toolmark.suites.mfcl_speech.speech_task_maker import load_pipeline
@@ -151,6 +151,8 @@ class AnswerVoice:
         """Return the spoken answer. Raises ToolEnvironmentError if it cannot be spoken."""
         if task.axes["condition"] == TEXT:
             return Message(role="user", parts=(Text(reply.written),))
+        if task.axes["condition"] == SAID:
+            return Message(role="user", parts=(Text(reply.spoken),))
         # tasks from a file may have been made with another seed, which decides their acoustics
         recipe = replace(self.recipe, rewrite=False, disfluency=False, seed=task.seed)
         pipeline = load_pipeline(recipe, str(self.made_media.folder.parent))

@@ -10,8 +10,12 @@
 | FM6 named-entity error | a proper noun is wrong, and was never confirmed |
 
 Precedence of the primary mode: FM4, FM5, FM1, FM2, FM6, FM3. An error that the same model also
-makes on the written text, in the same turn, tool and parameter, is `other`: perception is not its
-cause. An error that no rule explains is `unexplained`.
+makes in writing, in the same turn, tool and parameter, is `other`: perception is not its cause. An
+error that no rule explains is `unexplained`.
+
+FM1, FM2, FM3 and FM6 are modes of perception. They are named only where the same model answers the
+exact spoken words right (the condition `said`). A model that reads a transcript perceives nothing
+by itself: there they are named only for values that the transcript lacks.
 
 A question counts only in a turn that lacks a due call or a value for it: where a parameter or a
 tool is missing, asking is right. A question about a wish or a next step after a call is not a
@@ -25,19 +29,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence, Set
-from difflib import SequenceMatcher
-from functools import cache
 from typing import Any
 
 from toolmark.core import json_codec, number_format
 from toolmark.core.records import Cause, Label, Ruling, Step, Task, Text, Trajectory
 from toolmark.core.task_data import read_task_data
-from toolmark.language import number_words, value_survival, word_likeness
-from toolmark.language.value_words import MONTH_NAMES, WEEKDAY_NAMES
-from toolmark.suites.mfcl_speech import call_differences, clarification_phrases, clarification_rules
+from toolmark.language import value_survival, word_likeness
+from toolmark.suites.mfcl_speech import (
+    call_differences,
+    clarification_phrases,
+    clarification_rules,
+    heard_values,
+)
 from toolmark.suites.mfcl_speech.call_differences import WrongValue
-from toolmark.suites.mfcl_speech.clarification_lexicon import lexicon
-from toolmark.suites.mfcl_speech.content_words import content_words
 from toolmark.suites.mfcl_speech.speech_task_data import (
     SILENT_TURN,
     SpeechTaskData,
@@ -64,32 +68,23 @@ _CLOSING_OFFER = re.compile(
     r"\b(?:anything else|something else|what else|how (?:can|may|else|could) (?:i|we)|"
     r"(?:can|may|could) (?:i|we) (?:help|assist)|help you with)\b"
 )
-_MIN_LETTER_LIKENESS = 0.6  # of the letters, in order: boston / austin 0.67, red / green 0.5
-_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
-_NON_WORD = re.compile(r"\W+")
-_SENTENCE_END = re.compile(r"[.!?:]\s|\n")
 _LATE_SHARE = 0.6  # of what is said: what ends after this share is said late
 _PLACE_TOLERANCE = 0.1  # by which a place in the text may differ from its place in the sound
 _MAX_SHOWN_CHARS = 160
-_DAYS_AND_MONTHS = frozenset((*WEEKDAY_NAMES, *MONTH_NAMES))
-
-
-@cache
-def _small_words() -> frozenset[str]:
-    """Return the words that no name consists of."""
-    checking = {word for word in lexicon().checking_words if word.isalpha()}
-    return content_words().small_words | checking
 
 
 def find_failure_modes(
     task: Task,
     trajectory: Trajectory,
     text_places: Set[call_differences.DifferencePlace] = frozenset(),
+    *,
+    may_be_perception: bool = True,
 ) -> list[Label]:
     """Return the modes of a failed episode, in the order of precedence; none where no rule holds.
 
-    Pure. `text_places` are the places in which the written text went wrong too: they are skipped.
-    Each label's evidence names the value, the words, or the question.
+    Pure. `text_places` are the places in which it went wrong in writing too: they are skipped.
+    `may_be_perception`: the exact spoken words were answered right. Each label's evidence names the
+    value, the words, or the question.
     """
     wrong = [
         wrong_value
@@ -97,15 +92,37 @@ def find_failure_modes(
         if wrong_value.place not in text_places
     ]
     lacking_turns = _turns_lacking_calls(task, trajectory, wrong, text_places)
-    labels = (
+    labels = [
         _find_misfire(task, trajectory, lacking_turns),
         _find_drift(task, trajectory, lacking_turns),
-        _find_blending(task, trajectory),
-        _find_premature(task, trajectory, wrong),
-        _find_entity_error(task, trajectory, wrong),
-        _find_distortion(task, wrong),
-    )
+    ]
+    not_heard = [value for value in wrong if _is_lost_in_transcript(task, value)]
+    if may_be_perception and (not_heard or not _has_transcript(task)):
+        labels += [
+            _find_blending(task, trajectory),
+            _find_premature(task, trajectory, not_heard),
+            _find_entity_error(task, trajectory, not_heard),
+            _find_distortion(task, not_heard),
+        ]
     return [label for label in labels if label]
+
+
+def _has_transcript(task: Task) -> bool:
+    return any(turn.transcript is not None for turn in _turn_sounds(task))
+
+
+def _is_lost_in_transcript(task: Task, wrong_value: WrongValue) -> bool:
+    """Tell whether no transcript up to a value's turn states it; so it is for a task of sound."""
+    transcripts = [
+        turn.transcript
+        for turn in _turn_sounds(task)[: wrong_value.turn + 1]
+        if turn.transcript is not None
+    ]
+    return not any(
+        heard_values.is_in_text(value, text) or value_survival.value_spans(text, value)
+        for text in transcripts
+        for value in wrong_value.accepted
+    )
 
 
 def _make_label(mode: str, evidence: str) -> Label:
@@ -211,7 +228,7 @@ def _find_blending(task: Task, trajectory: Trajectory) -> Label | None:
         foreign_words = (
             {word for text in others for word in word_likeness.split_tokens(text)}
             - own_words
-            - _small_words()
+            - heard_values.small_words()
         )
         if not foreign_words:
             continue
@@ -305,7 +322,7 @@ def _was_cut_off(position: tuple[float, float], share_left: float, wrong_value: 
     if is_beginning:
         return end > share_left - _PLACE_TOLERANCE
     return start >= share_left and not any(
-        _sounds_alike(wrong_value.received, value) for value in wrong_value.accepted
+        heard_values.sounds_alike(wrong_value.received, value) for value in wrong_value.accepted
     )
 
 
@@ -324,7 +341,9 @@ def _find_entity_error(
     texts = read_task_data(task, SpeechTaskData).written
     for wrong_value in wrong:
         written = texts[wrong_value.turn]
-        names = [value for value in wrong_value.accepted if is_proper_noun(value, written)]
+        names = [
+            value for value in wrong_value.accepted if heard_values.is_proper_noun(value, written)
+        ]
         value_keys = {
             (wrong_value.turn, wrong_value.path, call_differences.value_words((value,)))
             for value in wrong_value.accepted
@@ -361,21 +380,20 @@ def _find_distortion(task: Task, wrong: Sequence[WrongValue]) -> Label | None:
         )
         evidence += " or ".join(map(_format_value, wrong_value.accepted[:3]))
         transcript = heard[wrong_value.turn].transcript or ""
-        in_transcript = _is_in_text(wrong_value.received, transcript)
+        in_transcript = heard_values.is_in_text(wrong_value.received, transcript)
         if in_transcript and not any(
-            _is_in_text(value, transcript) for value in wrong_value.accepted
+            heard_values.is_in_text(value, transcript) for value in wrong_value.accepted
         ):
             return _make_label("FM3", f"{evidence}; the transcript says so")
-        if any(_sounds_alike(wrong_value.received, value) for value in wrong_value.accepted):
+        if any(
+            heard_values.sounds_alike(wrong_value.received, value) for value in wrong_value.accepted
+        ):
             return _make_label("FM3", f"{evidence}; they sound alike")
     return None
 
 
 def _turn_sounds(task: Task) -> list[SpokenTurn]:
     return read_task_data(task, SpeechTaskData).turns or [SILENT_TURN for _ in task.turns]
-
-
-# --- words ------------------------------------------------------------------------------
 
 
 def _cut_text(text: str) -> str:
@@ -390,85 +408,3 @@ def _value_positions(spoken: str, value: Any) -> list[tuple[float, float]]:
     """Return where a value is said, from and to, as shares of what is said."""
     size = max(len(spoken), 1)
     return [(start / size, end / size) for start, end in value_survival.value_spans(spoken, value)]
-
-
-def _is_in_text(value: Any, text: str) -> bool:
-    if not text:
-        return False
-    value_text = call_differences.value_words((value,))
-    return (
-        bool(value_text) and f" {value_text} " in f" {' '.join(word_likeness.split_tokens(text))} "
-    )
-
-
-def _sounds_alike(one: Any, other: Any) -> bool:
-    """Return whether two values may sound alike: number by number, else by letters and sounds."""
-    left_words = call_differences.value_words((one,)).split()
-    right_words = call_differences.value_words((other,)).split()
-    pairs = [(a, b) for a, b in zip(left_words, right_words, strict=False) if a != b]
-    numbers = all(_NUMBER.fullmatch(word) for pair in pairs for word in pair)
-    if pairs and numbers and len(left_words) == len(right_words):
-        return all(_numbers_sound_alike(a, b) for a, b in pairs)
-    left_text, right_text = " ".join(left_words), " ".join(right_words)
-    spelled_alike = (
-        SequenceMatcher(None, left_text, right_text, autojunk=False).ratio() >= _MIN_LETTER_LIKENESS
-    )
-    return (
-        spelled_alike
-        or word_likeness.value_likeness(left_words, right_text) >= word_likeness.MIN_LIKENESS
-    )
-
-
-def _numbers_sound_alike(one: str, other: str) -> bool:
-    """Return whether numbers are confused in speech.
-
-    They are where one word is taken for another that sounds like it (teens and tens, five and nine)
-    or is dropped, or one digit of several that are read one by one.
-    """
-    short, long = sorted((one, other), key=len)
-    cuts = {long[:index] + long[index + 1 :] for index in range(len(long))}
-    if len(short) > 1 and short in cuts:
-        return True
-    a, b = (
-        number_words.cardinal_words(number).replace("-", " ").split() for number in (one, other)
-    )
-    edits = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
-    changed = [(a[i:j], b[k:m]) for kind, i, j, k, m in edits if kind != "equal"]
-    if len(changed) != 1 or max(map(len, changed[0])) > 1:
-        return False
-    lost, new = ({*part} for part in changed[0])
-    groups = content_words().confused_numbers
-    return not (lost and new) or any(lost | new <= confused for confused in groups)
-
-
-def is_proper_noun(value: Any, written: str) -> bool:
-    """Return whether a value is a proper noun: the user's text writes it with capitals.
-
-    The first word of a sentence has a capital anyway: there the value's own spelling decides. Days
-    and months are not names, nor are words of two letters.
-    """
-    if not isinstance(value, str) or (value.islower() and not value.replace(" ", "").isalpha()):
-        return False  # ai-news-today is made from words, and no name
-    parts = [part for part in re.findall(r"[^\W\d_]+", value) if len(part) > 2]
-    if not parts or _DAYS_AND_MONTHS.issuperset(part.casefold() for part in parts):
-        return False
-    starts = {
-        gap.end()
-        for gap in _NON_WORD.finditer(written)
-        if not gap.start() or _SENTENCE_END.search(gap[0])
-    } | {0}
-    capitals = [
-        capital for part in parts if (capital := _has_capital(part, written, starts)) is not None
-    ]
-    return bool(capitals) and all(capitals)
-
-
-def _has_capital(part: str, written: str, starts: Set[int]) -> bool | None:
-    """Return whether a word is written with a capital; None if it is not written, or too small."""
-    if part.casefold() in _small_words():
-        return None
-    places = [match.start() for match in re.finditer(rf"(?i)\b{re.escape(part)}", written)]
-    if not places:
-        return None
-    inner = [position for position in places if position not in starts]
-    return any(written[position].isupper() for position in inner) if inner else part[0].isupper()

@@ -34,6 +34,9 @@ GROUPS = {
 CATEGORIES = tuple(name for group in GROUPS.values() for name in group)
 TEXT = "text"
 """The condition in which the written text is asked: the control of every other condition."""
+SAID = "said"
+"""The condition in which the exact spoken words are asked as text: what perception adds to."""
+CONDITIONS_IN_WRITING = (TEXT, SAID)
 
 
 def condition_tasks(
@@ -46,7 +49,7 @@ def condition_tasks(
     variants = [
         {"condition": condition} | ({"recogniser": recogniser} if recogniser else {})
         for condition in conditions
-        for recogniser in (("",) if condition == TEXT else recognisers or ("",))
+        for recogniser in (("",) if condition in CONDITIONS_IN_WRITING else recognisers or ("",))
     ]
     return VariantTasks(entries, variants, partial(_build_task, suite))
 

@@ -6,7 +6,7 @@ from a single-turn episode before it is judged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,19 +20,25 @@ from toolmark.runs.suite import ScoreFunction
 from toolmark.scoring.episode import Episode
 from toolmark.suites.mfcl_speech import call_differences, recognition_tables, speech_failure_modes
 from toolmark.suites.mfcl_speech.recognition_tables import ANSWERED_PART, ASKED_PART
-from toolmark.suites.mfcl_speech.speech_items import TEXT, is_multi_turn, original_task
+from toolmark.suites.mfcl_speech.speech_items import (
+    CONDITIONS_IN_WRITING,
+    SAID,
+    is_multi_turn,
+    original_task,
+)
 from toolmark.suites.mfcl_speech.speech_task_data import SpeechTaskData
 
 if TYPE_CHECKING:
     from toolmark.runs.run_store import Run
 
 GRADING_RULES = bfcl_scoring.GRADING_RULES
-TextErrorsByEpisode = Mapping[tuple[str, int, str], "TextErrors"]
+EpisodeRule = tuple[str, int, str]
+"""An item, a repeat and a grading rule."""
 _AVERAGED_PARTS = ("wer", "entity_wer", "stoi", "snr_db")
 
 
 class TextErrors(NamedTuple):
-    """What is wrong with an answer to the written text: kinds of error, and where they are."""
+    """What is wrong with an answer in writing: kinds of error, and where they are."""
 
     errors: frozenset[str]
     places: frozenset[call_differences.DifferencePlace]
@@ -41,13 +47,22 @@ class TextErrors(NamedTuple):
 _NO_ERRORS = TextErrors(frozenset(), frozenset())
 
 
-def score_episode(
-    episode: Episode, text_errors_by_episode: TextErrorsByEpisode | None = None
-) -> dict[str, Verdict]:
-    """Judge one episode.
+class ControlAnswers(NamedTuple):
+    """What the same model made of the same items in writing.
 
-    `text_errors_by_episode` has the errors made on the paired written text.
+    `errors` has those made on the written text or on the spoken words, `said_right` where the exact
+    spoken words were answered right.
     """
+
+    errors: Mapping[EpisodeRule, TextErrors] = {}
+    said_right: Collection[EpisodeRule] = ()
+
+
+_NO_CONTROLS = ControlAnswers()
+
+
+def score_episode(episode: Episode, controls: ControlAnswers = _NO_CONTROLS) -> dict[str, Verdict]:
+    """Judge one episode; `controls` are the answers to the same item in writing."""
     task, trajectory = episode.task, episode.trajectory
     verdicts = bfcl_scoring.score_episode(
         original_task(task), without_clarifications(task, trajectory)
@@ -57,10 +72,9 @@ def score_episode(
     for rule, verdict in verdicts.items():
         labels = verdict.labels
         if verdict.outcome == "incorrect":
-            text_errors = (text_errors_by_episode or {}).get(
-                (task.item, trajectory.repeat, rule), _NO_ERRORS
+            labels = _failure_labels(
+                task, trajectory, verdict, controls, (task.item, trajectory.repeat, rule)
             )
-            labels = _failure_labels(task, trajectory, verdict, text_errors)
         found[rule] = replace(verdict, parts={**verdict.parts, **parts}, labels=labels)
     return found
 
@@ -74,24 +88,31 @@ def without_clarifications(task: Task, trajectory: Trajectory) -> Trajectory:
 
 
 def _failure_labels(
-    task: Task, trajectory: Trajectory, verdict: Verdict, text_errors: TextErrors
+    task: Task,
+    trajectory: Trajectory,
+    verdict: Verdict,
+    controls: ControlAnswers,
+    key: EpisodeRule,
 ) -> tuple[Label, ...]:
     """Return the labels with the failure mode first; the graders' own labels follow."""
     grader_labels = tuple(replace(label, primary=False) for label in verdict.labels)
     first = next((label for label in verdict.labels if label.primary), None)
-    if task.axes["condition"] == TEXT or first is None:
+    if task.axes["condition"] in CONDITIONS_IN_WRITING or first is None:
         return verdict.labels
+    text_errors = controls.errors.get(key, _NO_ERRORS)
     scored = without_clarifications(task, trajectory)
     places = call_differences.difference_places(task, scored)
     if places <= text_errors.places if places else error_signature(first) in text_errors.errors:
-        evidence = f"the same error on the written text: {first.evidence}"
+        evidence = f"the same error in writing: {first.evidence}"
         return Label(
             cause=first.cause,
             suite_cause=speech_failure_modes.SAME_ON_TEXT,
             evidence=evidence,
             primary=True,
         ), *grader_labels
-    found = speech_failure_modes.find_failure_modes(task, trajectory, text_errors.places)
+    found = speech_failure_modes.find_failure_modes(
+        task, trajectory, text_errors.places, may_be_perception=key in controls.said_right
+    )
     if not found:
         return replace(first, suite_cause=speech_failure_modes.UNEXPLAINED), *grader_labels
     primary, *others = found
@@ -99,7 +120,7 @@ def _failure_labels(
 
 
 def find_text_errors(task: Task, trajectory: Trajectory, verdict: Verdict) -> TextErrors:
-    """Return what is wrong with an answer to the written text; nothing where it is right."""
+    """Return what is wrong with an answer in writing; nothing where it is right."""
     if verdict.outcome != "incorrect":
         return _NO_ERRORS
     errors = frozenset(error_signature(label) for label in verdict.labels)
@@ -134,12 +155,19 @@ def _speech_parts(task: Task, trajectory: Trajectory) -> dict[str, float]:
 
 
 def make_scoring(run: Run) -> ScoreFunction:
-    """Return the scoring that knows which errors the same model makes on the written text."""
-    text_errors_by_episode: dict[tuple[str, int, str], TextErrors] = {}
+    """Return the scoring that knows how the same model answers the same items in writing."""
+    errors: dict[EpisodeRule, TextErrors] = {}
+    said_right: set[EpisodeRule] = set()
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
-        if task.axes["condition"] == TEXT:
-            for rule, verdict in score_episode(Episode(task, trajectory)).items():
-                found = find_text_errors(task, trajectory, verdict)
-                text_errors_by_episode[task.item, trajectory.repeat, rule] = found
-    return partial(score_episode, text_errors_by_episode=text_errors_by_episode)
+        condition = task.axes["condition"]
+        # a variation is another request: what it was answered says nothing of the item's own
+        if task.variation is not None or condition not in CONDITIONS_IN_WRITING:
+            continue
+        for rule, verdict in score_episode(Episode(task, trajectory)).items():
+            key = task.item, trajectory.repeat, rule
+            found, known = find_text_errors(task, trajectory, verdict), errors.get(key, _NO_ERRORS)
+            errors[key] = TextErrors(found.errors | known.errors, found.places | known.places)
+            if condition == SAID and verdict.outcome == "correct":
+                said_right.add(key)
+    return partial(score_episode, controls=ControlAnswers(errors, said_right))

@@ -13,7 +13,7 @@ from toolmark.core import lazy_collections, secrets
 from toolmark.core.errors import UsageError
 from toolmark.core.model import Model
 from toolmark.core.records import Task
-from toolmark.official_bfcl import bfcl_controls
+from toolmark.official_bfcl import bfcl_controls, entry_groups
 from toolmark.perturb.speech.engines import engine_registry
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
@@ -52,6 +52,7 @@ SCORER = Scorer(
         overview="mfcl-speech",
     ),
     prepare=speech_scoring.make_scoring,
+    group=entry_groups.entry_group,
 )
 _MAX_NAMED_ENTRIES = 8
 
@@ -67,10 +68,10 @@ def build_suite(
     chosen = speech_items.select_categories(parameters.category)
     conditions = tuple(dict.fromkeys(parameters.conditions))
     if not conditions:
-        raise UsageError("no condition given; for example conditions=text,clean,noisy")
+        raise UsageError("no condition given; for example conditions=text,said,clean,noisy")
     asked_recognisers, extra_recognisers = _split_recognisers(form, parameters.recognisers)
     pipeline = SpeechPipeline(recipe)
-    has_sound = form == "sound" and conditions != (speech_items.TEXT,)
+    has_sound = form == "sound" and not {*conditions} <= {*speech_items.CONDITIONS_IN_WRITING}
     noises = {"noises": pipeline.recordings.digest} if recipe.noises else {}
 
     @cache  # an exported set asks its own tasks: BFCL's are not needed then
@@ -108,6 +109,7 @@ def build_suite(
             makes_sound=has_sound,
         ),
         provenance=Provenance(
+            data_label="MFCL-style, generated",
             seed=recipe.seed,
             hashes=lazy_collections.LazyMapping(lambda: read_entries()[2] | noises),
             notes=lazy_collections.LazySequence(lambda: _suite_notes(dropped, pipeline)),
@@ -128,6 +130,7 @@ def _environment_source(
             _environments_of_set(environments, set_parameters, parameters), parameters
         ),
         answers_replies=environments.judge != "off",
+        asked_model=environments.judge if environments.judge not in ("rules", "off") else "",
     )
 
 

@@ -18,9 +18,9 @@ from toolmark.statistics.metric_formulas import (
     FilteredFormula,
     Mean,
     Metric,
-    RowFilter,
     UnboundedMean,
 )
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns, merge_equal_rules, runs_with_answers
 from toolmark.statistics.weighted_means import Group, group_categories
 from toolmark.suites.mfcl_speech import (
@@ -65,9 +65,8 @@ def speech_metrics(columns: Columns) -> Sequence[Metric]:
     for part, label in (("wer", "word error rate"), ("entity_wer", "entity error rate")):
         if not np.isnan(columns.part(part)).all():
             rate = UnboundedMean(part=part, is_share=True)
-            found.append(
-                Metric(part, rate, condition_labels.mark_title(label, columns), "transcripts")
-            )
+            title = condition_labels.mark_title(label, columns)
+            found.append(Metric(part, rate, title, "transcripts", lower_is_better=True))
     return found
 
 

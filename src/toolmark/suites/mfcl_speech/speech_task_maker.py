@@ -19,7 +19,7 @@ from toolmark.core.task_data import read_task_data
 from toolmark.generation.item_maker import ItemMaker
 from toolmark.language.argument_facts import extract_facts
 from toolmark.suites.mfcl_speech import answer_whitelist, speech_items, system_prompts
-from toolmark.suites.mfcl_speech.speech_items import TEXT
+from toolmark.suites.mfcl_speech.speech_items import CONDITIONS_IN_WRITING, TEXT
 from toolmark.suites.mfcl_speech.speech_pipeline import (
     SpeechPipeline,
     SpeechRecipe,
@@ -68,7 +68,8 @@ class SpeechTaskMaker(ItemMaker[SpokenItem]):
             ]
             if spoken_tasks:
                 pipeline = load_pipeline(self.recipe, self.speech_folder)
-                pipeline.check_available()
+                if any(_is_heard(task) for task in spoken_tasks):
+                    pipeline.check_available()
                 first = {task.item: task for task in reversed(spoken_tasks)}.values()
                 pipeline.prepare_wordings(
                     job for task in first for job in _make_jobs(task, "", ()) if job
@@ -82,12 +83,12 @@ class SpeechTaskMaker(ItemMaker[SpokenItem]):
         utterances: dict[str, list[Utterance | None]] = {}
         for task in tasks:
             condition = task.axes["condition"]
-            if condition != TEXT and condition not in utterances:
-                jobs = _make_jobs(task, condition, recognisers)
-                pipeline = load_pipeline(self.recipe, self.speech_folder)
-                utterances[condition] = [
-                    pipeline.make_utterance(job) if job else None for job in jobs
-                ]
+            if condition == TEXT or condition in utterances:
+                continue
+            jobs = _make_jobs(task, condition, recognisers)
+            pipeline = load_pipeline(self.recipe, self.speech_folder)
+            make = pipeline.make_utterance if _is_heard(task) else pipeline.words_only
+            utterances[condition] = [make(job) if job else None for job in jobs]
         return SpokenItem(utterances, _turn_whitelists(tasks[0]))
 
     def finish_task(self, task: Task, item: SpokenItem) -> Task:
@@ -99,14 +100,16 @@ class SpeechTaskMaker(ItemMaker[SpokenItem]):
         turns = item.utterances.get(task.axes["condition"])
         if turns is not None:
             recogniser = task.axes.get("recogniser", "")
+            is_heard = _is_heard(task)
             user_messages = [
-                self._make_message(utterance, recogniser) if utterance else None
+                self._make_message(utterance, recogniser, is_heard=is_heard) if utterance else None
                 for utterance in turns
             ]
             records = [
                 _utterance_record(utterance, recogniser) if utterance else {} for utterance in turns
             ]
-            stored["speech"] = {"turns": records}
+            if is_heard:
+                stored["speech"] = {"turns": records}
             failed = next(
                 (utterance.failed for utterance in turns if utterance and utterance.failed), ""
             )
@@ -136,7 +139,9 @@ class SpeechTaskMaker(ItemMaker[SpokenItem]):
         others = tuple(m for m in first.messages if m.role != "system")
         return replace(task, turns=(replace(first, messages=(system, *others)), *later_turns))
 
-    def _make_message(self, utterance: Utterance, recogniser: str) -> Message:
+    def _make_message(self, utterance: Utterance, recogniser: str, *, is_heard: bool) -> Message:
+        if not is_heard:
+            return Message(role="user", parts=(Text(utterance.uttered),))
         if self.form == "sound" and utterance.audio is not None:
             return Message(role="user", parts=(utterance.audio,))
         text = utterance.heard[recogniser].text if recogniser in utterance.heard else ""
@@ -169,6 +174,11 @@ def _make_jobs(
             tools=tuple(replace(tool, source=None) for tool in tools),
             recognisers=recognisers,
         )
+
+
+def _is_heard(task: Task) -> bool:
+    """Tell whether a task is asked by sound, or by what was made of sound."""
+    return task.axes["condition"] not in CONDITIONS_IN_WRITING
 
 
 def _turn_whitelists(task: Task) -> list[dict[str, Any]]:
@@ -231,7 +241,7 @@ def effort_note(tasks: Iterable[Task]) -> str:
     clips = sum(
         bool(written.strip())
         for _, group in groupby(tasks, key=lambda task: (task.item, task.axes["condition"]))
-        if (task := next(group)).axes["condition"] != TEXT
+        if _is_heard(task := next(group))
         for written in read_task_data(task, SpeechTaskData).written
     )
     return (

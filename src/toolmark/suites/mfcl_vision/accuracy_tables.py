@@ -15,7 +15,8 @@ from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics import paired_costs
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.group_tables import count_run
-from toolmark.statistics.metric_formulas import Mean, Metric, RowFilter
+from toolmark.statistics.metric_formulas import Mean, Metric
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import (
     Columns,
     Names,

@@ -198,9 +198,8 @@ def change_from_base(columns: Columns, name: str, part: str) -> str | None:
         for variation in (name, BASE_VARIATION)
     )
     reach = 1.0 if part in _SHARE_LABELS else max(_largest_value(a), _largest_value(b), 1.0)
-    found = compare_paired(
-        *(replace(variation, value=variation.value / reach) for variation in (a, b))
-    ).difference
+    a, b = (replace(variation, value=variation.value / reach) for variation in (a, b))
+    found = compare_paired(a, b).difference
     if found.value is None:
         return None
     return (

@@ -232,7 +232,7 @@ def make_scoring(run: Run) -> ScoreFunction:
     controls: dict[tuple[str, int, str], str] = {}
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
-        if task.axes.get("variation") == BASE_VARIATION:
+        if task.variation is None and task.axes.get("variation") == BASE_VARIATION:
             for rule, verdict in score_episode(Episode(task, trajectory)).items():
                 if verdict.labels:
                     key = task.item, trajectory.repeat, rule

@@ -1,7 +1,7 @@
-"""The paper's vision figures next to runs of this suite (Table 2 of the MFCL paper).
+"""The paper's vision figures, in a table of their own (Table 2 of the MFCL paper).
 
-The paper's items are not published, and a generated set differs from them: the rows are for
-orientation only.
+The paper's items are not published, and a generated set differs from them: no row of a run stands
+next to the paper's.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ def _run_figures(columns: Columns) -> list[float | None]:
 
 
 _COMPARISON = published_figures.PublishedComparison(
-    title="Next to the paper's models",
+    title="The paper's models, asked other pictures",
+    stands_apart=True,
     head=("overall", *accuracy_tables.PUBLISHED_VARIATIONS),
     measure_run=_run_figures,
     read_published=published_figures_by_model,
     note="The paper's models were asked other pictures, with the live web: read its rows as "
     "orientation, not as a comparison. Overall is the mean over eight variations.",
-    missing_note="The paper's models stand next to a run that has the base, or edges, or all of "
+    missing_note="The paper's models are listed where a run has the base, or edges, or all of "
     "Table 2.",
 )
 

@@ -17,6 +17,8 @@ from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.perturb.image import picture_variations
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
+    NO_REPLY_FLOOR,
+    Defaults,
     EnvironmentSource,
     Presentation,
     Provenance,
@@ -101,7 +103,9 @@ def load(parameters: VisionParameters) -> Suite:
             describe_work=task_maker.describe_effort,
             failure=web_environment.picture_failure,
         ),
+        defaults=Defaults(floors=_choose_floors(parameters)),
         provenance=Provenance(
+            data_label="MFCL-style, generated" if is_generated else "",
             seed=origin.seed,
             hashes={**origin.hashes, **search_engines.source_hashes(parameters.search)},
             notes=origin.notes,
@@ -109,6 +113,13 @@ def load(parameters: VisionParameters) -> Suite:
             export=set_export.make_export(origin.pages),
         ),
     )
+
+
+def _choose_floors(parameters: VisionParameters) -> Mapping[str, str]:
+    """Return the floors: one that searches only where the pages are on this machine."""
+    if parameters.search != PAGES_ENGINE:
+        return NO_REPLY_FLOOR
+    return {**NO_REPLY_FLOOR, "baseline/blind": "searches without looking at the picture"}
 
 
 def _environment_source(

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from toolmark.core import number_format
 from toolmark.core.records import Estimate
 from toolmark.statistics.level_formulas import LevelMean
-from toolmark.statistics.metric_formulas import RowFilter
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
+from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns, ordered_levels, split_rows
 from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION
 

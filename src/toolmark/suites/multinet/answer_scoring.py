@@ -21,6 +21,7 @@ from toolmark.core.number_format import format_short
 from toolmark.core.records import Cause, Label, Reply, StopReason, Task, Trajectory, Verdict
 from toolmark.core.task_data import read_task_data
 from toolmark.runs.suite import ScoreFunction
+from toolmark.runs.variations.own_names import restore_task, restore_trajectory
 from toolmark.scoring import action_errors, brier_errors, conversation_matching, text_similarity
 from toolmark.scoring.episode import Episode
 from toolmark.scoring.error_statistics import LARGEST_ERROR
@@ -335,7 +336,8 @@ def encode_run(run: Run) -> ScoreFunction:
         name = read_task_data(task, Truth).similarity
         if name not in (NO_ENCODER, ""):
             own_pairs = pairs.setdefault(name, {})
-            for rule, pair in _comparison_texts(task, trajectory).items():
+            own_names = restore_trajectory(task, trajectory)
+            for rule, pair in _comparison_texts(restore_task(task), own_names).items():
                 own_pairs[trajectory.task, trajectory.repeat, rule] = pair
     similarities: dict[JudgementKey, float] = {}
     for name, texts_by_key in pairs.items():

@@ -10,6 +10,7 @@ import numpy as np
 from toolmark.core import number_format
 from toolmark.core.records import Cell, Chart, Estimate, Series, Table
 from toolmark.runs.suite import ComparedRun
+from toolmark.statistics.class_formulas import MacroRecall
 from toolmark.statistics.estimate_charts import bar_positions, estimate_series
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.paired_comparison import compare_paired
@@ -46,8 +47,13 @@ def profile_tables(runs: Sequence[ComparedRun]) -> Sequence[Table | Chart]:
         if len(found) + len(floors) <= MAX_CHART_ROWS
         else []
     )
-    return [_profile_table(families, found, floors, notes), *_openx_error_table(found), *charts,
-            _above_baseline_table(families, found)]  # fmt: skip
+    return [
+        _profile_table(families, found, floors, notes),
+        *_macro_recall_table(families, found),
+        *_openx_error_table(found),
+        *charts,
+        _above_baseline_table(families, found),
+    ]
 
 
 # --- baselines --------------------------------------------------------------------------
@@ -203,14 +209,25 @@ def _profile_table(
     ]
     for name, floor in floors.items():
         rows.append((name, *(floor_cell(family, floor.get(family)) for family in families)))
+    published = [
+        name
+        for name in families
+        if not any(
+            score_columns.is_synthetic(each[name]) for each in found.values() if name in each
+        )
+    ]
     rows += [
-        (f"{model} (paper)", *cells) for model, cells in _paper_shares(families, found).items()
+        (
+            f"{model} (paper)",
+            *(cells[published.index(x)] if x in published else None for x in families),
+        )
+        for model, cells in _paper_shares(published, found).items()
     ]
     note_parts = [
         _PROFILE_NOTE,
         *notes,
         _best_baselines_note(floors),
-        "The paper's models were asked other rows.",
+        "The paper's models were asked other rows." if published else "",
         _synthetic_note(found),
     ]
     return Table(
@@ -265,21 +282,69 @@ def _paper_shares(families: Sequence[str], found: ColumnsByRow) -> dict[str, lis
     }
 
 
+def _macro_recall_table(families: Sequence[str], found: ColumnsByRow) -> Iterator[Table]:
+    """Yield the macro recall of families whose answers are classes, and the best baseline's."""
+    chosen = [
+        name
+        for name in families
+        if any(
+            score_columns.answer_kind(each[name]) in ("choice", "odds")
+            for each in found.values()
+            if name in each
+        )
+    ]
+    rows: list[tuple[Cell, ...]] = []
+    for name, each in found.items():
+        columns = [each.get(family) for family in chosen]
+        if any(part is not None for part in columns):
+            rows.append((_marked_name(name, each), *map(_macro_recall_cell, columns)))
+            baselines = [None if part is None else best_baseline(part) for part in columns]
+            rows.append(
+                (
+                    f"{_BEST_LABEL} on its rows",
+                    *(_macro_recall_cell(None if pair is None else pair[1]) for pair in baselines),
+                )
+            )
+    if rows:
+        yield Table(
+            title="Profile: macro recall",
+            head=("model", *_mark_families(chosen, found)),
+            rows=tuple(dict.fromkeys(rows)),
+            note="The mean recall of all classes, which exact match does not show where one class "
+            "is frequent: constant answers have 1 / classes. A class without rows counts 0, so the "
+            "most that can be reached is the share of classes with rows, behind the slash.",
+        )
+
+
+def _macro_recall_cell(columns: Columns | None) -> Cell:
+    """Return macro recall and the most that these rows allow; None where nothing ran."""
+    if columns is None or not columns.run.any():
+        return None
+    formula = report_tables.macro_recall_metric(columns).formula
+    assert isinstance(formula, MacroRecall)
+    estimate = number_format.format_estimate(formula.measure(columns))
+    return f"{estimate} / {number_format.format_percent(formula.highest_value(columns))}"
+
+
 def _openx_error_table(found: ColumnsByRow) -> Iterator[Table]:
     """Yield the relative errors of openx, which the share of closer rows does not show."""
     openx_columns = {name: each["openx"] for name, each in found.items() if "openx" in each}
     rows: list[tuple[Cell, ...]] = []
     for name, columns in openx_columns.items():
         metrics_by_name = {metric.name: metric for metric in report_tables.build_metrics(columns)}
-        numbers = (metrics_by_name[error].measure(columns) for error in ("rel_mae", "rel_mse"))
+        numbers = (
+            metrics_by_name[error].measure(columns)
+            for error in ("rel_mae", "rel_mse", "rel_mae_filtered")
+        )
         rows.append((_marked_name(name, found[name]), *map(number_format.format_estimate, numbers)))
     if rows:
-        rows.append(("training mean", "1", "1"))
+        rows.append(("training mean", "1", "1", "1"))
         yield Table(
-            title="Profile: errors on openx", head=("model", "RelMAE", "RelMSE"), rows=tuple(rows),
+            title="Profile: errors on openx", rows=tuple(rows),
+            head=("model", "RelMAE", "RelMSE", "RelMAE, filtered"),
             note="Errors over those of the training mean, of several morphologies their mean: less "
             "is better, 1 is no better than it. Who is closer in most rows may be far off in the "
-            "rest.",
+            "rest. Filtered: over the rows between the 5th and 95th percentile of the errors.",
         )  # fmt: skip
 
 

@@ -30,6 +30,29 @@ BASELINES_BY_FAMILY: Mapping[Family, tuple[str, ...]] = {
     for family in FAMILIES
 }
 
+_BASELINE_DESCRIPTIONS = {
+    "uniform": "guesses with equal chances",
+    "majority": "gives the most frequent answer",
+    "majority-by-type": "gives the most frequent answer to the type of question",
+    "majority-by-subset": "gives the most frequent answer of the sub-set",
+    "majority-by-layout": "gives the most frequent action of the layout",
+    "mean": "gives the mean action",
+    "stay": "lets both cooks stay",
+    "previous": "repeats the last action",
+    "linear": "continues the last actions in a straight line",
+}
+
+
+def list_floors(family: Family) -> dict[str, str]:
+    """Return the floors of a family: no reply, and each of its baselines."""
+    return {
+        "control/null": "replies nothing",
+        **{
+            f"baseline/{name}": _BASELINE_DESCRIPTIONS[name] for name in BASELINES_BY_FAMILY[family]
+        },
+    }
+
+
 _DEFAULT_SETTINGS: Mapping[str, str] = {
     "mode": "action", "history": "0", "frames": "1", "pictures": "true", "subset": '["all"]',
     "morphology": '["all"]', "similarity": "auto", "tool_format": "native",

@@ -20,6 +20,7 @@ from toolmark.generation.variant_tasks import VariantTasks
 from toolmark.official_bfcl import multi_turn_tasks, official_data
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
+    Defaults,
     Presentation,
     Provenance,
     Scorer,
@@ -172,7 +173,9 @@ def _build_suite(
             "faulty": control_models.faulty_control,
         },
         maker=_task_maker(rows, media, source) if with_pictures else TaskMaker(),
+        defaults=Defaults(floors=multinet_families.list_floors(family)),
         provenance=Provenance(
+            data_label="MultiNet-style, synthetic" if source == SYNTHETIC_DATA else "",
             seed=seed,
             hashes=row_sources.combine_hashes(rows),
             notes=(*rows.notes, *filter(None, [answer_scoring.missing_encoder_note(similarity)])),

@@ -14,22 +14,23 @@ parts  `classes`, the number of options; for calls `match.1` and so on, whether 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypedDict
 
 from msgspec.structs import replace
 
 from toolmark.core.records import Chart, Table
-from toolmark.statistics.class_formulas import MacroF1
+from toolmark.statistics.class_formulas import MacroF1, MacroRecall
+from toolmark.statistics.error_formulas import FilteredRelativeError, RelativeError
 from toolmark.statistics.metric_formulas import (
     EqualShare,
     Formula,
     Mean,
     MeanOverCategories,
     Metric,
-    RelativeError,
-    RowFilter,
     UnboundedMean,
 )
-from toolmark.statistics.score_columns import Columns, ordered_levels
+from toolmark.statistics.row_filters import RowFilter
+from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet.tables import (
     choice_tables,
     form_comparison,
@@ -86,11 +87,10 @@ def _metrics_over(columns: Columns, part: Columns) -> list[Metric]:
     kind = score_columns.answer_kind(columns) or score_columns.intended_kind(columns)
     found = [*_METRICS_BY_KIND.get(kind, (_EXACT_METRIC, *_VALIDITY_METRICS))]
     if kind in ("choice", "odds"):
-        found[3:3] = [macro_f1_metric(part)]
+        found[1:1] = [macro_recall_metric(part)]
+        found[4:4] = [macro_f1_metric(part)]
     if kind == "motion":
-        # a mean over levels is not a mean over rows
-        several = len(ordered_levels(columns.category)) > 1
-        found += _vector_error_metrics(part, "" if several else "mae")
+        found += _vector_error_metrics(part)
     if score_columns.has_number(columns, "truth_0").any():
         found += _PLAYER_METRICS
     if score_columns.has_number(columns, "similarity").any():
@@ -114,47 +114,65 @@ def _label_with_form(metric: Metric, form: str) -> str:
     return f"{metric.title}, by {form}" if form else metric.title
 
 
+def macro_recall_metric(columns: Columns) -> Metric:
+    """Return the macro recall of these rows, the paper's first measure over classes.
+
+    It is the plain mean over sets of options if these differ. The displayed name says how many
+    classes have no row: even an agent that answers all rows correctly has a recall of 0 there.
+    """
+    formula = MacroRecall(**_class_settings(columns))
+    n_absent, n = formula.count_absent_classes(columns)
+    absent = f", {n_absent} of {n} classes without rows count 0" if n_absent else ""
+    return Metric("macro_recall", formula, f"macro recall{absent}", "answers")
+
+
 def macro_f1_metric(columns: Columns) -> Metric:
     """Return the macro F1 of these rows, the plain mean over sets of options if these differ."""
+    return Metric("macro_f1", MacroF1(**_class_settings(columns)), "macro F1", "answers")
+
+
+class _ClassSettings(TypedDict):
+    """The fields of a formula over classes (`MacroMeasure`)."""
+
+    default_n_classes: int
+    by_category: bool
+    categories_label: str
+
+
+def _class_settings(columns: Columns) -> _ClassSettings:
     by_category = not score_columns.has_shared_options(columns.where(columns.run))
     category_word = (
         "" if score_columns.has_shared_options(columns) else score_columns.category_plural(columns)
     )
-    n = (
-        len(score_columns.ACTION_NAMES) ** 2
-        if score_columns.has_number(columns, "truth_0").any()
-        else 2
-    )
-    return Metric(
-        "macro_f1",
-        MacroF1(default_n_classes=n, by_category=by_category, categories_label=category_word),
-        "macro F1",
-        "answers",
+    is_joint = score_columns.has_number(columns, "truth_0").any()
+    return _ClassSettings(
+        default_n_classes=len(score_columns.ACTION_NAMES) ** 2 if is_joint else 2,
+        by_category=by_category,
+        categories_label=category_word,
     )
 
 
-def _vector_error_metrics(columns: Columns, part: str) -> Iterator[Metric]:
+def _vector_error_metrics(columns: Columns) -> Iterator[Metric]:
     """Yield the errors of vectors by category, because categories have no common unit."""
     errors: tuple[tuple[str, str, Formula], ...] = (
         ("mae", "MAE", UnboundedMean(part="mae")),
         ("rel_mae", "RelMAE", RelativeError(part="mae")),
         ("rel_mse", "RelMSE", RelativeError(part="mse")),
+        ("rel_mae_filtered", "RelMAE, filtered", FilteredRelativeError(part="mae")),
     )
     for name, label, formula in errors:
         mean = MeanOverCategories(
             formula=formula, categories_label=score_columns.category_plural(columns)
         )
-        yield Metric(name, mean, label, "answers", compared_part=part if name == "mae" else "")
+        yield Metric(name, mean, label, "answers", lower_is_better=True)
 
 
 def _average_metric(name: str, label: str) -> Metric:
-    return Metric(name, UnboundedMean(part=name), label, "answers", compared_part=name)
+    return Metric(name, UnboundedMean(part=name), label, "answers")
 
 
 _EXACT_METRIC = Metric("exact", Mean(), "exact match", "answers")
-_VALID_METRIC = Metric(
-    "valid", Mean(part="valid"), "valid answers", "answers", compared_part="valid"
-)
+_VALID_METRIC = Metric("valid", Mean(part="valid"), "valid answers", "answers")
 _VALIDITY_METRICS = (
     _VALID_METRIC,
     Metric("exact_of_valid", Mean(), "exact match of valid answers", "answers", (_VALID_ONLY,)),
@@ -173,12 +191,10 @@ _CLOSER_METRIC = Metric(
     "closer", Mean(), f"closer than the training mean ({score_columns.EVEN_NOTE})", "answers"
 )
 _BRIER_METRICS = (
-    _average_metric("brier", "Brier, linear"),
-    _average_metric("brier_sq", "Brier, quadratic"),
+    replace(_average_metric("brier", "Brier, linear"), lower_is_better=True),
+    replace(_average_metric("brier_sq", "Brier, quadratic"), lower_is_better=True),
 )
-_STRUCTURE_METRIC = Metric(
-    "ast", Mean(part="ast"), "equal by structure", "answers", compared_part="ast"
-)
+_STRUCTURE_METRIC = Metric("ast", Mean(part="ast"), "equal by structure", "answers")
 _METRICS_BY_KIND: Mapping[AnswerKind, tuple[Metric, ...]] = {
     "odds": (_EXACT_METRIC, *_VALIDITY_METRICS, *_BRIER_METRICS),
     "calls": (_EXACT_METRIC, *_VALIDITY_METRICS, _STRUCTURE_METRIC),

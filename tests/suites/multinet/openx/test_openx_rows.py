@@ -27,6 +27,7 @@ from tests.suites.multinet.openx.openx_files import (
     tensor,
 )
 
+from toolmark.core import worker_processes
 from toolmark.core.errors import DataError, UsageError
 from toolmark.suites.multinet import baseline_answers, published_layout, row_sampling
 from toolmark.suites.multinet.frame_records import ActionVector, Frame, Rows
@@ -503,6 +504,7 @@ def test_large_data_are_read_on_all_cores_alike(
 ) -> None:
     alone = list(wheeled(many))
     monkeypatch.setattr(openx_rows, "_MIN_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(worker_processes, "available_cores", lambda: 2)
     openx_rows._scan_request.cache_clear()
     assert list(wheeled(many)) == alone
 

@@ -21,7 +21,15 @@ from toolmark.core.task_data import read_task_data
 from toolmark.environments.cassette import CassetteHeader
 from toolmark.environments.mcp import server_config
 from toolmark.runs import suite_parameters
-from toolmark.runs.suite import Defaults, Presentation, Provenance, Scorer, SetExport, Suite
+from toolmark.runs.suite import (
+    NO_REPLY_FLOOR,
+    Defaults,
+    Presentation,
+    Provenance,
+    Scorer,
+    SetExport,
+    Suite,
+)
 from toolmark.suites.m3 import (
     episode_environments,
     judge_questions,
@@ -93,8 +101,16 @@ def load(parameters: M3LocalParameters) -> Suite:
         tool_formats=episode_environments.agent_tool_formats(parameters.agent),
         parameters=suite_parameters.recorded_values(parameters),
         controls={"oracle": m3_controls.make_oracle, "faulty": m3_controls.make_faulty},
-        defaults=Defaults(agent=episode_environments.find_agent(parameters.agent)),
-        provenance=Provenance(seed=seed, hashes=environments.hashes(), media=store, export=EXPORT),
+        defaults=Defaults(
+            agent=episode_environments.find_agent(parameters.agent), floors=NO_REPLY_FLOOR
+        ),
+        provenance=Provenance(
+            seed=seed,
+            hashes=environments.hashes(),
+            media=store,
+            export=EXPORT,
+            data_label="M3-style, generated",
+        ),
     )
 
 

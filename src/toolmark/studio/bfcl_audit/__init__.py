@@ -1,0 +1,1 @@
+"""Published BFCL results judged again: what was published, what it is today, and why."""
