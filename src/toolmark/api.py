@@ -22,8 +22,6 @@ from toolmark.core.records import Check, Sampling, Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.models import model_resolver, run_spending
 from toolmark.runs import (
-    batch_records,
-    batch_runs,
     code_hashes,
     endpoint_limits,
     run_creation,
@@ -31,7 +29,6 @@ from toolmark.runs import (
     run_folders,
     run_logbook,
     run_preparation,
-    run_prices,
     run_request,
     run_settings,
     runner,
@@ -39,7 +36,9 @@ from toolmark.runs import (
     sound_record,
     user_models,
 )
-from toolmark.runs.floor_playing import FloorComputation
+from toolmark.runs.batches import batch_records, batch_runs
+from toolmark.runs.costs import run_prices
+from toolmark.runs.floors.floor_playing import FloorComputation
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import (
     DEFAULT_LOG_DIR,

@@ -34,7 +34,7 @@ NOT_FOR_READERS = (
     "suites/mfcl_vision/item_folder.py", "suites/mfcl_vision/task_maker.py",  # boxes of pictures
     "suites/mfcl_vision/accuracy_tables.py",  # names of levels
     "suites/multinet/openx/openx_rows.py",  # values that are not finite
-    "runs/run_prices.py",  # a price as --price takes it
+    "runs/costs/run_prices.py",  # a price as --price takes it
 )  # fmt: skip
 COUNTED = re.compile(r"digits = f")  # only to count the decimals
 # Limits that a user set, printed as they were given

@@ -10,8 +10,8 @@ from tests.runs import mini
 from tests.servers import fake
 
 import toolmark as tm
-from toolmark.runs import run_usage
-from toolmark.runs.run_costs import RunCost
+from toolmark.runs.costs import run_usage
+from toolmark.runs.costs.run_costs import RunCost
 from toolmark.runs.run_store import Run
 
 PRICE = "1000,2000,100"  # US$ per million tokens

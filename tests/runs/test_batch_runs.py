@@ -21,7 +21,7 @@ from toolmark.models.batches.anthropic_batches import AnthropicBatches
 from toolmark.models.batches.batch_protocol import BatchLimits
 from toolmark.models.batches.openai_batches import OpenAIBatches
 from toolmark.models.unrecorded_requests import Unrecorded
-from toolmark.runs import batch_records
+from toolmark.runs.batches import batch_records
 
 Json = dict[str, Any]
 WIRES = ("chat", "responses", "anthropic")

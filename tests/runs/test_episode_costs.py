@@ -17,7 +17,7 @@ from toolmark.cli import app
 from toolmark.core.number_format import format_usd
 from toolmark.core.records import Audio, Message, Turn
 from toolmark.reports import cost_text, markdown_summary
-from toolmark.runs import run_usage
+from toolmark.runs.costs import run_usage
 from toolmark.runs.run_store import Run
 from toolmark.scoring.episode import Episode
 

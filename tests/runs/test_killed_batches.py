@@ -17,7 +17,7 @@ from tests.runs.killed_process import Sitting
 from tests.servers import fake
 from tests.servers.batch_server import KEY, BatchServer
 
-from toolmark.runs import batch_records
+from toolmark.runs.batches import batch_records
 from toolmark.runs.run_store import Run
 
 pytestmark = pytest.mark.servers

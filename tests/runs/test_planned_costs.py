@@ -6,7 +6,7 @@ import pytest
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Sampling
-from toolmark.runs.planned_costs import describe_planned_costs
+from toolmark.runs.planning.planned_costs import describe_planned_costs
 from toolmark.runs.run_settings import Connection
 
 OWN = "http://127.0.0.1:9/v1#m"

@@ -14,8 +14,8 @@ from tests.runs import mini
 import toolmark as tm
 from toolmark.core.records import Adaptation, Reply, Request, Usage
 from toolmark.runs import reply_cautions, reply_facts
+from toolmark.runs.costs.run_usage import RunUsage
 from toolmark.runs.reply_facts import NO_FACTS, ReplyFacts, ReplyFactsCounter, ReplyLine
-from toolmark.runs.run_usage import RunUsage
 from toolmark.runs.value_sample import Rates, Times
 
 NAME = Adaptation(kind="tool_name", detail="a.b -> a_b")

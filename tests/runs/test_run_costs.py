@@ -24,8 +24,8 @@ from toolmark.core.token_counts import sum_usage
 from toolmark.models.token_prices import ModelPrice, Rates
 from toolmark.models.unrecorded_requests import OtherRequests
 from toolmark.reports import cost_text
-from toolmark.runs import cost_estimates, run_costs, run_prices, run_usage
-from toolmark.runs.run_costs import CostMeter
+from toolmark.runs.costs import cost_estimates, run_costs, run_prices, run_usage
+from toolmark.runs.costs.run_costs import CostMeter
 from toolmark.runs.run_store import Run
 from toolmark.scoring.episode import Episode
 from toolmark.statistics.score_columns import Columns

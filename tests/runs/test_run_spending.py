@@ -18,7 +18,7 @@ import toolmark as tm
 from toolmark.core.errors import ToolEnvironmentError
 from toolmark.models.token_prices import usage_cost
 from toolmark.reports import cost_text, usage_text
-from toolmark.runs import run_prices, run_usage
+from toolmark.runs.costs import run_prices, run_usage
 from toolmark.runs.run_store import Run
 
 REFUSED = fake.answer(403, {"error": {"message": "no"}})

@@ -16,10 +16,11 @@ from toolmark.core.errors import ToolmarkError, Unavailable
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Attempt, Judgement, Reply, Ruling, Step, Trajectory, Usage
 from toolmark.reports import usage_text
-from toolmark.runs import reply_facts, run_usage
+from toolmark.runs import reply_facts
+from toolmark.runs.costs import run_usage
+from toolmark.runs.costs.run_usage import RunUsage
 from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_store import Run
-from toolmark.runs.run_usage import RunUsage
 
 ZERO = {"input": 0, "output": 0, "reasoning": 0, "cached": 0, "cache_written": 0}
 USAGE = st.builds(

@@ -17,18 +17,18 @@ import toolmark as tm
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.records import Task
 from toolmark.reports import run_series
-from toolmark.runs import (
+from toolmark.runs import run_logbook
+from toolmark.runs.planning import (
     pilot_runs,
     planned_items,
     planned_prices,
-    run_logbook,
     study_plan,
     study_planning,
 )
-from toolmark.runs.pilot_runs import Pilot, read_pilot
+from toolmark.runs.planning.pilot_runs import Pilot, read_pilot
+from toolmark.runs.planning.study_plan import StudyGoal, StudyPlan
+from toolmark.runs.planning.study_planning import StudyForecast, StudyRequest
 from toolmark.runs.run_store import Run
-from toolmark.runs.study_plan import StudyGoal, StudyPlan
-from toolmark.runs.study_planning import StudyForecast, StudyRequest
 from toolmark.runs.suite import Suite
 from toolmark.statistics.metric_formulas import Metric, StratifiedMean
 from toolmark.statistics.score_columns import Columns

@@ -19,7 +19,7 @@ from toolmark.core.errors import UsageError
 from toolmark.core.records import Call, Reply, Request, Step, Table, Task, Trajectory
 from toolmark.reports import markdown_summary
 from toolmark.reports.episode_outcomes import read_scored_run
-from toolmark.runs.floor_records import read_floors
+from toolmark.runs.floors.floor_records import read_floors
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import read_presentation
 from toolmark.runs.variations.own_names import UNOFFERED, restore_trajectory, show_reply

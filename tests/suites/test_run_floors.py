@@ -23,9 +23,9 @@ from toolmark.core.records import Call, Reply, Request, Result, Task, Verdict
 from toolmark.environments.search_providers import PROVIDERS, WebEngine
 from toolmark.reports import rank_report, run_comparison
 from toolmark.reports.floor_text import summary_lines
-from toolmark.runs import floor_playing
-from toolmark.runs.floor_playing import play_floor
-from toolmark.runs.floor_records import FLOORS_FILE, read_floors, write_floors
+from toolmark.runs.floors import floor_playing
+from toolmark.runs.floors.floor_playing import play_floor
+from toolmark.runs.floors.floor_records import FLOORS_FILE, read_floors, write_floors
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import EnvironmentSource
 from toolmark.suites import run_floors

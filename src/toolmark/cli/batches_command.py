@@ -13,7 +13,7 @@ from toolmark.reports.table_format import visible_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from toolmark.runs.batch_control import BatchFacts
+    from toolmark.runs.batches.batch_control import BatchFacts
 
 out = consoles.stdout_console()
 Cancel: TypeAlias = Annotated[
@@ -31,7 +31,7 @@ def batches(
     """List the batches of a run of --batch, as the provider sees them; or cancel them."""
     import asyncio
 
-    from toolmark.runs import batch_control
+    from toolmark.runs.batches import batch_control
 
     found = asyncio.run(
         batch_control.read_batches(
@@ -58,7 +58,7 @@ def _as_json(facts: BatchFacts) -> dict[str, Any]:
 
 def print_open_batches(console: Console, path: Path) -> None:
     """Say that batches of a run go on at the provider, and what can be done."""
-    from toolmark.runs import batch_control, batch_records
+    from toolmark.runs.batches import batch_control, batch_records
     from toolmark.runs.run_store import Run
 
     open_batches = batch_records.list_open_batches(path)

@@ -20,7 +20,8 @@ from toolmark.core.number_format import format_count, pluralize
 from toolmark.core.records import Message, Record, Sampling, Task, Tool
 from toolmark.models.model_resolver import find_endpoint
 from toolmark.reports.table_format import visible_text
-from toolmark.runs import planned_costs, run_preparation, study_plan
+from toolmark.runs import run_preparation
+from toolmark.runs.planning import planned_costs, study_plan
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import Connection, Selection, convert_fields
 from toolmark.runs.suite import Suite

@@ -34,7 +34,7 @@ from toolmark.core.task_data import read_task_data
 from toolmark.models.token_prices import ModelPrice
 from toolmark.reports import cost_text, reply_text, run_names, table_format, usage_text
 from toolmark.reports.table_format import visible_text
-from toolmark.runs.run_usage import measure_episode_usage
+from toolmark.runs.costs.run_usage import measure_episode_usage
 
 MORE_HINT = "; --all tells them all"
 

@@ -14,8 +14,8 @@ from toolmark.core.errors import UsageError
 from toolmark.reports.table_format import visible_text
 
 if TYPE_CHECKING:
-    from toolmark.runs.pilot_runs import Pilot
-    from toolmark.runs.study_planning import StudyForecast
+    from toolmark.runs.planning.pilot_runs import Pilot
+    from toolmark.runs.planning.study_planning import StudyForecast
 
 out, err = consoles.stdout_console(), consoles.stderr_console()
 
@@ -87,8 +87,8 @@ def plan(
     Nothing is asked. The items of the pilot are left out of the run that follows.
     """
     from toolmark.reports import study_plan_text
-    from toolmark.runs import pilot_runs, planned_prices, study_plan, study_planning
-    from toolmark.runs.study_plan import StudyGoal
+    from toolmark.runs.planning import pilot_runs, planned_prices, study_plan, study_planning
+    from toolmark.runs.planning.study_plan import StudyGoal
 
     paths = pilot or []
     _check_sources(paths, expect, half_width, correlation)

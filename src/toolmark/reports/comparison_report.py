@@ -13,7 +13,7 @@ from toolmark.reports import (
     table_format,
     usage_text,
 )
-from toolmark.runs.run_usage import RunUsage
+from toolmark.runs.costs.run_usage import RunUsage
 from toolmark.statistics.paired_comparison import PairedComparison
 from toolmark.statistics.table_cells import p_value_cell
 

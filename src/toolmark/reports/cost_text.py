@@ -9,8 +9,8 @@ from toolmark.core import number_format
 from toolmark.core.number_format import DASH, format_usd
 from toolmark.core.records import Estimate
 from toolmark.reports.usage_text import OTHER_LABELS
-from toolmark.runs.run_costs import NO_COUNTS, ONLY_REFUSALS, Cost, RunCost
-from toolmark.runs.run_usage import RunUsage, usage_from_summary
+from toolmark.runs.costs.run_costs import NO_COUNTS, ONLY_REFUSALS, Cost, RunCost
+from toolmark.runs.costs.run_usage import RunUsage, usage_from_summary
 
 if TYPE_CHECKING:  # it loads numpy, which the list of suites does not need
     from toolmark.statistics.paired_comparison import PairedComparison

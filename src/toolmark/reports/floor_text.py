@@ -10,7 +10,7 @@ from toolmark.core.records import Cell, Estimate, Table
 from toolmark.reports.table_format import visible_text
 
 if TYPE_CHECKING:
-    from toolmark.runs.floor_numbers import FloorNumber, FloorNumbers
+    from toolmark.runs.floors.floor_numbers import FloorNumber, FloorNumbers
 
 FLOOR_NOTE = (
     "What agents without a model score on the same tasks; the difference is paired, with a 95 % "
@@ -44,7 +44,9 @@ def summary_lines(found: Mapping[str, Any] | None) -> Iterator[str]:
 
 def floors_lines(found: FloorNumbers) -> list[str]:
     """Return the lines of floors as they were measured."""
-    from toolmark.runs.floor_numbers import floor_fields  # loads numpy, which a terminal needs not
+    from toolmark.runs.floors.floor_numbers import (
+        floor_fields,
+    )  # loads numpy, which a terminal needs not
 
     return list(summary_lines(floor_fields(found)))
 

@@ -12,7 +12,7 @@ from toolmark.core.errors import UsageError, suggest_names
 from toolmark.reports import run_differences, run_names
 from toolmark.reports.rank_tables import RankedItem, RankedRun, RunRanking
 from toolmark.reports.table_format import visible_text
-from toolmark.runs.floor_numbers import measure_common_floor
+from toolmark.runs.floors.floor_numbers import measure_common_floor
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import (
     finishing_command_of,

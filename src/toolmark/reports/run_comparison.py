@@ -13,10 +13,10 @@ from toolmark.core.records import Estimate
 from toolmark.reports import reply_tables, run_differences, run_names
 from toolmark.reports.comparison_report import MAX_FLIPS_LISTED, Comparison
 from toolmark.reports.table_format import visible_text
-from toolmark.runs import cost_estimates
-from toolmark.runs.floor_numbers import measure_common_floor
+from toolmark.runs.costs import cost_estimates
+from toolmark.runs.costs.run_usage import RunUsage, read_episode_costs, run_usage
+from toolmark.runs.floors.floor_numbers import measure_common_floor
 from toolmark.runs.run_store import Run
-from toolmark.runs.run_usage import RunUsage, read_episode_costs, run_usage
 from toolmark.runs.stored_presentation import (
     StoredPresentation,
     finishing_command_of,

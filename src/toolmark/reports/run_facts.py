@@ -27,11 +27,11 @@ from toolmark.reports import (
 )
 from toolmark.reports.failure_causes import Causes
 from toolmark.reports.table_format import Grid
-from toolmark.runs import floor_numbers
-from toolmark.runs.floor_numbers import FloorNumbers
+from toolmark.runs.costs.run_usage import RunUsage, run_usage
+from toolmark.runs.floors import floor_numbers
+from toolmark.runs.floors.floor_numbers import FloorNumbers
 from toolmark.runs.run_plan import PlannedDraw
 from toolmark.runs.run_store import Run
-from toolmark.runs.run_usage import RunUsage, run_usage
 from toolmark.runs.stored_presentation import (
     PRESENTATION_FILE,
     StoredPresentation,

@@ -16,7 +16,7 @@ from toolmark.core.number_format import (
 )
 from toolmark.core.records import Table
 from toolmark.reports.table_format import render_text
-from toolmark.runs.study_planning import CurvePoint, StudyForecast, component_shares
+from toolmark.runs.planning.study_planning import CurvePoint, StudyForecast, component_shares
 from toolmark.statistics.variance_components import ASSURANCE
 
 _COMPONENT_NAMES = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolmark.core import number_format
 from toolmark.core.records import Usage
-from toolmark.runs.run_usage import RunUsage, usage_from_summary
+from toolmark.runs.costs.run_usage import RunUsage, usage_from_summary
 
 MIN_SHOWN_S = 0.1  # shorter times are not shown
 OTHER_LABELS = {

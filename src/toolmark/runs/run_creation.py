@@ -16,10 +16,10 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Task
 from toolmark.environments.mcp import sandbox
 from toolmark.runs import code_hashes, run_folders, run_scoring
+from toolmark.runs.planning.study_plan import PLAN_FILE, find_planned_selection
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import Selection
 from toolmark.runs.run_store import Run, RunWriter
-from toolmark.runs.study_plan import PLAN_FILE, find_planned_selection
 from toolmark.runs.suite import Suite, prepare_nothing
 from toolmark.runs.task_files import TaskEncoder
 from toolmark.runs.task_selection import select_tasks, task_file_path

@@ -12,7 +12,8 @@ from toolmark.core.records import Sampling
 from toolmark.models import user_model as user_objects
 from toolmark.models.model_resolver import find_endpoint, public_model_address, wire_of_model
 from toolmark.models.wires.request_parts import check_sampling
-from toolmark.runs import code_hashes, study_plan
+from toolmark.runs import code_hashes
+from toolmark.runs.planning import study_plan
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import Connection, Selection
 from toolmark.runs.suite import Suite

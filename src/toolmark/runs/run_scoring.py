@@ -18,15 +18,9 @@ from toolmark.core.records import Cause, Score, Table, Task, Trajectory, Verdict
 from toolmark.environments.mcp import sandbox
 from toolmark.formats.native_format import NativeFormat
 from toolmark.models.token_prices import ModelPrice
-from toolmark.runs import (
-    cost_estimates,
-    floor_numbers,
-    presentation_writer,
-    reply_cautions,
-    reply_facts,
-    run_logbook,
-    run_usage,
-)
+from toolmark.runs import presentation_writer, reply_cautions, reply_facts, run_logbook
+from toolmark.runs.costs import cost_estimates, run_usage
+from toolmark.runs.floors import floor_numbers
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_store import Run
 from toolmark.runs.sound_record import sound_caution

@@ -34,7 +34,7 @@ from toolmark.runs.episode_execution import (
     play_episode,
 )
 from toolmark.runs.episode_records import EpisodeKey
-from toolmark.runs.floor_playing import FloorComputation, FloorsInProgress
+from toolmark.runs.floors.floor_playing import FloorComputation, FloorsInProgress
 from toolmark.runs.live_headline import LiveHeadline
 from toolmark.runs.run_finalization import finalize_run, keep_valid_scores
 from toolmark.runs.run_lifecycle import HEARTBEAT_INTERVAL_S

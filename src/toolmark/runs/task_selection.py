@@ -18,7 +18,8 @@ from toolmark.core.files import open_regular_file
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Task, TaskSequence
 from toolmark.environments.mcp import sandbox
-from toolmark.runs import code_hashes, planned_items
+from toolmark.runs import code_hashes
+from toolmark.runs.planning import planned_items
 from toolmark.runs.run_plan import CODE_HASH_NAMES, Plan, PlannedDraw
 from toolmark.runs.suite import Suite
 from toolmark.statistics.score_columns import VARIATION_AXIS

@@ -14,7 +14,8 @@ from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.models import user_model
 from toolmark.models.model_resolver import public_model_address
-from toolmark.runs import judge_panels, run_finalization, run_prices
+from toolmark.runs import judge_panels, run_finalization
+from toolmark.runs.costs import run_prices
 from toolmark.runs.damaged_files import check_files
 from toolmark.runs.judging_plan import JudgingPlan
 from toolmark.runs.record_files import lock_folder

@@ -26,8 +26,8 @@ from toolmark.core.number_format import format_count
 from toolmark.environments.search_providers import forbid_web
 from toolmark.models.model_resolver import forbid_asking
 from toolmark.runs import code_hashes
-from toolmark.runs.floor_playing import FloorComputation, FloorPace, play_floor
-from toolmark.runs.floor_records import (
+from toolmark.runs.floors.floor_playing import FloorComputation, FloorPace, play_floor
+from toolmark.runs.floors.floor_records import (
     Floor,
     StoredFloors,
     read_compact,

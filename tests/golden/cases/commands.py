@@ -11,6 +11,7 @@ from tests.golden.plain import plain
 from tests.golden.screens import Screen
 
 from toolmark.cli.app import app
+from toolmark.runs.run_logbook import read_logbook
 from toolmark.suites.suite_registry import SUITES
 
 MARKERS = ("slow",)
@@ -148,8 +149,12 @@ def _other_suites(folder: Path) -> dict[str, Any]:
 
 
 def _run_of(folder: Path, logs: str, part: str) -> Path:
-    """Return the first run folder, by name, whose name has a part."""
-    return next(path for path in sorted((folder / logs).glob("*/")) if part in path.name)
+    """Return the folder of the first run that was begun there and whose name has a part.
+
+    The names end in a hash of the settings, so that their order changes with any setting.
+    """
+    begun = read_logbook(folder / logs).runs
+    return folder / logs / next(each.first.run for each in begun if part in each.first.run)
 
 
 def _stored(folder: Path) -> dict[str, Any]:

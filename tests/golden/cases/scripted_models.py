@@ -48,8 +48,8 @@ from toolmark.core.records import (
 )
 from toolmark.reports import usage_text
 from toolmark.runs import circuit_breaker
+from toolmark.runs.costs.run_usage import RunUsage, summary_fields
 from toolmark.runs.run_store import Run
-from toolmark.runs.run_usage import RunUsage, summary_fields
 from toolmark.runs.runner import Progress
 from toolmark.scoring.episode import Episode
 

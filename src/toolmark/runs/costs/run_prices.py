@@ -17,11 +17,11 @@ from toolmark.models.cost_limit import CostLimit, EndpointKey, reply_limits
 from toolmark.models.endpoint_address import EndpointAddress
 from toolmark.models.model_resolver import find_endpoint
 from toolmark.models.token_prices import ModelPrice, batch_price, highest_cost
+from toolmark.runs.costs.run_usage import measure_run_usage
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_settings import Connection, RunSettings
 from toolmark.runs.run_store import INFO_FILE, Run
-from toolmark.runs.run_usage import measure_run_usage
 from toolmark.runs.suite import Suite
 
 _HALVING_PROVIDERS = ("openai", "anthropic")  # whose batches cost half

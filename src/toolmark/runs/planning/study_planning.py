@@ -14,9 +14,9 @@ from toolmark.core.errors import UsageError
 from toolmark.core.number_format import format_count, format_fixed, format_short, pluralize
 from toolmark.core.records import Record, Task
 from toolmark.core.version import TOOLMARK_VERSION
-from toolmark.runs.pilot_runs import Pilot, difference_components, number_components
-from toolmark.runs.planned_items import divide_in_proportion, order_items
-from toolmark.runs.study_plan import PLAN_FORMAT, StudyGoal, StudyPlan
+from toolmark.runs.planning.pilot_runs import Pilot, difference_components, number_components
+from toolmark.runs.planning.planned_items import divide_in_proportion, order_items
+from toolmark.runs.planning.study_plan import PLAN_FORMAT, StudyGoal, StudyPlan
 from toolmark.runs.suite import Suite
 from toolmark.statistics import planned_precision
 from toolmark.statistics.interval_limits import FEWEST_GROUPS

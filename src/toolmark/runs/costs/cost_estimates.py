@@ -10,7 +10,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from toolmark.core.records import Estimate
-from toolmark.runs.run_costs import EpisodeCosts, round_usd
+from toolmark.runs.costs.run_costs import EpisodeCosts, round_usd
 from toolmark.statistics.confidence_intervals import Vector, bootstrap_interval
 from toolmark.statistics.metric_formulas import UnboundedMean
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired

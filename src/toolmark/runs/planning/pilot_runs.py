@@ -11,15 +11,15 @@ import numpy as np
 from toolmark.core.errors import UsageError
 from toolmark.core.number_format import pluralize
 from toolmark.runs import run_preparation
+from toolmark.runs.costs.run_usage import measure_run_usage
+from toolmark.runs.planning.study_plan import PilotRecord, differing_parameters
 from toolmark.runs.run_settings import Connection
 from toolmark.runs.run_store import Run
-from toolmark.runs.run_usage import measure_run_usage
 from toolmark.runs.stored_presentation import (
     finishing_command_of,
     missing_files_message,
     read_presentation,
 )
-from toolmark.runs.study_plan import PilotRecord, differing_parameters
 from toolmark.runs.suite import Suite
 from toolmark.statistics.linearisation import Linearisation
 from toolmark.statistics.metric_formulas import Metric

@@ -21,7 +21,7 @@ from toolmark.core.number_format import format_duration
 from toolmark.core.records import Attempt, Judgement, Score, Task, ToolFormat, Trajectory
 from toolmark.runs import run_scoring
 from toolmark.runs.episode_execution import EpisodeProgress, EpisodeSetting, play_episode
-from toolmark.runs.floor_records import compact_scores
+from toolmark.runs.floors.floor_records import compact_scores
 from toolmark.runs.run_store import Run, absent_score
 from toolmark.runs.setup_states import SetupNotRun, SetupStates
 from toolmark.runs.suite import Suite

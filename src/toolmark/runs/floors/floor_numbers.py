@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from toolmark.core.records import Estimate
-from toolmark.runs.floor_records import StoredFloors, floor_columns, read_floors
+from toolmark.runs.floors.floor_records import StoredFloors, floor_columns, read_floors
 from toolmark.runs.run_store import Run
 from toolmark.statistics.floor_comparison import ABOVE_FLOOR, compare_with_floor, find_best_floor
 from toolmark.statistics.metric_formulas import Metric

@@ -15,10 +15,11 @@ import msgspec
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Record, Step, Task, UnusedReply, Usage
 from toolmark.models.token_prices import ModelPrice, uncounted_media_in
-from toolmark.runs import reply_facts, run_costs
+from toolmark.runs import reply_facts
+from toolmark.runs.costs import run_costs
+from toolmark.runs.costs.run_costs import REFUSALS, CostEstimator, CostMeter, EpisodeCosts, RunCost
 from toolmark.runs.record_files import read_records
 from toolmark.runs.reply_facts import NO_FACTS, ReplyFacts
-from toolmark.runs.run_costs import REFUSALS, CostEstimator, CostMeter, EpisodeCosts, RunCost
 from toolmark.runs.run_store import Run
 
 

@@ -12,7 +12,7 @@ from toolmark.models.batches.batch_ledger import BatchEntry
 from toolmark.models.batches.batched_endpoint import BatchedEndpoint
 from toolmark.models.model_resolver import make_endpoint_model
 from toolmark.models.wire_names import check_wire_name
-from toolmark.runs.batch_records import StoredLedger
+from toolmark.runs.batches.batch_records import StoredLedger
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
 

@@ -11,8 +11,8 @@ from toolmark.core.number_format import format_count, format_usd
 from toolmark.core.records import Sampling, Usage
 from toolmark.models import own_prices
 from toolmark.models.token_prices import usage_cost
-from toolmark.runs.pilot_runs import Pilot, tokens_of_episode, usd_of_episode
-from toolmark.runs.run_prices import find_prices
+from toolmark.runs.costs.run_prices import find_prices
+from toolmark.runs.planning.pilot_runs import Pilot, tokens_of_episode, usd_of_episode
 from toolmark.runs.run_settings import Connection, convert_fields
 
 MAX_TOKENS = 1e9

@@ -6,7 +6,7 @@ from toolmark.core.number_format import DASH, format_usd, pluralize
 from toolmark.core.records import Sampling
 from toolmark.models.cost_limit import reply_limits
 from toolmark.models.token_prices import MTOK, ModelPrice
-from toolmark.runs.run_prices import PricedModel, find_prices
+from toolmark.runs.costs.run_prices import PricedModel, find_prices
 from toolmark.runs.run_settings import Connection
 
 

@@ -1,0 +1,1 @@
+"""Runs whose requests wait for a provider's batch endpoint."""

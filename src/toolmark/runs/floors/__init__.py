@@ -1,0 +1,1 @@
+"""Keyless baselines played on the tasks of a run, and their numbers."""
