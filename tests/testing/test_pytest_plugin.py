@@ -89,7 +89,11 @@ def project(
     for name in ("my_suites", "my_models", "test_sums"):  # of other tests in this process
         monkeypatch.delitem(sys.modules, name, raising=False)
     pytester.makepyfile(my_suites=SUITE, my_models=MODEL, test_sums=TESTS)
-    pytester.makeini("[pytest]\naddopts = -p no:cacheprovider\n")
+    # a run within this process finds plugins that this process has loaded
+    pytester.makeini(
+        "[pytest]\naddopts = -p no:cacheprovider\n"
+        "filterwarnings = ignore::pytest.PytestAssertRewriteWarning\n"
+    )
     yield pytester
 
 
