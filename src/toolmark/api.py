@@ -494,15 +494,29 @@ def open_run(path: str | Path) -> Run:
     return Run(Path(path))
 
 
-def rescore(run: Run | str | Path, scorer: Scorer | None = None) -> Run:
+def rescore(
+    run: Run | str | Path, scorer: Scorer | Suite | None = None, *, floors: str = "off"
+) -> Run:
     """Score a stored run again without asking the model; returns the run.
 
-    A run of your own suite needs its `scorer`, unless the code of the run is unchanged since the
-    run recorded it; then the scorer is imported. Raises UsageError if the code has changed, and for
-    a scorer of another suite; the old scores are not changed.
+    A run of your own suite needs its `scorer`, or the suite, unless the code of the run is
+    unchanged since the run recorded it; then it is imported. `floors` plays the floors that the run
+    lacks, as in `arun`; for that a suite is needed, a Scorer is not enough.
+
+    Raises UsageError if the code has changed, and for a scorer of another suite; the old scores are
+    not changed.
     """
     opened = run if isinstance(run, Run) else open_run(run)
-    run_finalization.rescore_run(opened, run_scorers.scorer_for_run(opened, scorer))
+    choice = run_floors.check_choice(floors)
+    if choice != "off":
+        if isinstance(scorer, Scorer):
+            raise UsageError("floors are played in the suite: give the Suite, not its Scorer")
+        suite = run_scorers.suite_for_run(opened, scorer)
+        scorer = run_scorers.scorer_for_run(opened, suite.scorer)
+        with run_finalization.lock_for_scoring(opened):
+            uvloop.run(run_floors.add_floors(opened, replace(suite, scorer=scorer), choice))
+    given = scorer.scorer if isinstance(scorer, Suite) else scorer
+    run_finalization.rescore_run(opened, run_scorers.scorer_for_run(opened, given))
     return opened
 
 

@@ -295,7 +295,9 @@ def test_a_run_waits_for_floors_for_a_part_of_its_own_time_only(
     monkeypatch.setattr(floor_playing, "MIN_FOREGROUND_S", 0.0)
     monkeypatch.setattr(floor_playing, "SHARE_OF_RUN", 0.0)
     found = fields_of(tm.run(mini.load(n=3), mini.Adder(), log_dir=tmp_path / "a"))
-    assert "next: --floors all" in found["agents"]["control/null"]["not_computed"]
+    assert (
+        "next: toolmark score RUN --floors auto" in found["agents"]["control/null"]["not_computed"]
+    )
     waited = tm.run(mini.load(n=3), mini.Adder(), log_dir=tmp_path / "b", floors="all")
     assert "value" in fields_of(waited)
 

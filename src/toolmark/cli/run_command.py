@@ -181,6 +181,8 @@ def run(
         console_output.print_failures(out, done, loaded.scorer.presentation.failure_names)
         ci_output.print_passed_gates(out, gates)
         _print_after_run(done, found)
+        if floors is not options.Floors.off:
+            _print_lacking_floors(done, loaded, found)
     if batch:
         batches_command.print_open_batches(err if as_json else out, done.path)
     if rejected is not None:
@@ -254,6 +256,16 @@ def _print_after_run(done: Run, found: dict[str, Any]) -> None:
         out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
     step = f"  next: {consoles.shell_command('report', done.path)}"
     out.print(visible_text(step), markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_lacking_floors(done: Run, loaded: Suite, found: dict[str, Any]) -> None:
+    """Say how a run gets its floors whose episodes were all played, and its floors were not."""
+    if "floors" in found or found["n_not_run"] or done.info.plan.model.startswith("control/"):
+        return
+    if loaded.defaults.floors:
+        step = consoles.shell_command("score", done.path, "--floors", "auto")
+        line = visible_text(f"  floors were not played; next: {step}")
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _masked_command() -> str:

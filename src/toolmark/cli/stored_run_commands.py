@@ -18,6 +18,7 @@ from toolmark.reports.table_format import visible_text
 
 if TYPE_CHECKING:
     from toolmark.runs.run_store import Run
+    from toolmark.runs.suite import Scorer, Suite
 
 out, err = consoles.stdout_console(), consoles.stderr_console()
 MAX_DAMAGED_LINES = 3  # that are named
@@ -26,13 +27,17 @@ MAX_DAMAGED_LINES = 3  # that are named
 def score(
     path: options.RunPath,
     suite: options.UserSuite = None,
+    floors: options.FloorsChoice = options.Floors.off,
     fail_under: options.FailUnder = None,
     fail_under_low: options.FailUnderLow = None,
     junit: options.JunitFile = None,
     markdown: options.MarkdownFile = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Score a stored run anew; no model is asked. Exit code 3 if the scorer fails on some."""
+    """Score a stored run anew; no model is asked. Exit code 3 if the scorer fails on some.
+
+    With --floors the floors that the run lacks are played first, on its tasks.
+    """
     from toolmark import api
     from toolmark.cli import ci_output, console_output
     from toolmark.reports.gates import check_score_limits, failed_gates_text
@@ -42,8 +47,11 @@ def score(
     run = api.open_run(path)
     parameters = run.info.plan.parameters if suite else {}
     with consoles.divert_stdout():
-        scorer = suite_registry.load_scorer(suite, parameters) if suite else None
-        done = api.rescore(run, scorer)
+        if suite and floors is not options.Floors.off:
+            given: Scorer | Suite | None = suite_registry.load_with_known(suite, parameters)
+        else:
+            given = suite_registry.load_scorer(suite, parameters) if suite else None
+        done = api.rescore(run, given, floors=floors.value)
     found = done.summary()
     gates = check_score_limits(limits, found["score"])
     if as_json:

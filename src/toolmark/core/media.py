@@ -71,7 +71,7 @@ class MediaStore:
         data = self.read(part)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            path.hardlink_to(self._path(part.sha256))
+            path.hardlink_to(self.path(part))
         except OSError:  # some disks do not support links
             write_atomically(path, data)
 
@@ -99,6 +99,26 @@ class MediaStore:
         if not is_sha256(sha256):
             raise DataError(f"not a SHA-256: {sha256[:80]!r}")
         return self.folder / sha256[:2] / sha256
+
+
+class MediaOverlay(MediaStore):
+    """A store that also reads what another one has, and never writes there."""
+
+    def __init__(self, folder: Path, source: MediaStore) -> None:
+        super().__init__(folder)
+        self.source = source
+
+    def read(self, part: Image | Audio) -> bytes:
+        """Return the bytes of a reference; raises DataError if both stores lack it."""
+        return super().read(part) if super().has_file(part) else self.source.read(part)
+
+    def has_file(self, part: Image | Audio) -> bool:
+        """Return whether the bytes of a reference are in one of the stores."""
+        return super().has_file(part) or self.source.has_file(part)
+
+    def path(self, part: Image | Audio) -> Path:
+        """Return the path of the bytes, in the other store if only that has them."""
+        return super().path(part) if super().has_file(part) else self.source.path(part)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ attributed to the wrong scorer.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -108,12 +109,22 @@ def rescore_run(run: Run, scorer: Scorer) -> dict[str, Any]:
     as that of another suite does; DataError for a damaged folder. The old scores stay until the new
     scores are complete.
     """
+    with lock_for_scoring(run):
+        scores = _require_any_success(run, _score_all(run, scorer))
+        return _replace_scores(run, EpisodeRecords(run.path), scorer, StateWriter(run.path), scores)
+
+
+@contextmanager
+def lock_for_scoring(run: Run) -> Iterator[None]:
+    """Lock the folder of a run whose episodes are scored or played against floors, and check it.
+
+    Raises UsageError while the run is being written, DataError for a damaged folder.
+    """
     with lock_folder(run.path):
         run.verify_tasks()
         check_files(run.path, RUN_FILES)
         _check_answers(run)
-        scores = _require_any_success(run, _score_all(run, scorer))
-        return _replace_scores(run, EpisodeRecords(run.path), scorer, StateWriter(run.path), scores)
+        yield
 
 
 def _check_answers(run: Run) -> None:

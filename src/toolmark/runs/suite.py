@@ -158,6 +158,8 @@ class EnvironmentSource:
       that these tasks need lacks to run, by the part's name. The first line says what is missing
       and what to do; a second line may say whom it concerns.
     - `starts_processes`: episodes call processes that toolmark starts in its sandbox.
+    - `open_idle`: opens environments that offer no tool and start no process, for an agent that
+      calls nothing. What it gets to see is scored as with processes. None where there are none.
     - `for_exported_set`: returns the source for tasks that were made with these suite parameters
       and are in this folder; None where this source serves them.
     - `user`: the simulated user that each episode has (`simulated_user`).
@@ -168,6 +170,7 @@ class EnvironmentSource:
     open: EnvironmentOpener
     missing_parts: MissingPartsCheck = lambda tasks: {}
     starts_processes: bool = False
+    open_idle: EnvironmentOpener | None = None
     for_exported_set: Callable[[Mapping[str, Any], Path], EnvironmentSource] | None = None
     user: UserDescription | None = None
     answers_replies: bool = False

@@ -23,6 +23,7 @@ from toolmark.core.files import cache_folder, file_sha256
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.number_format import format_count
+from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.environments.search_providers import forbid_web
 from toolmark.models.model_resolver import forbid_asking
 from toolmark.runs import code_hashes
@@ -36,7 +37,7 @@ from toolmark.runs.floors.floor_records import (
     write_floors,
 )
 from toolmark.runs.run_store import Run
-from toolmark.runs.suite import Suite
+from toolmark.runs.suite import NO_REPLY_FLOOR, Suite
 from toolmark.suites.model_registry import make_model
 from toolmark.suites.suite_names import SUITES
 
@@ -66,8 +67,7 @@ def plan_floors(
     `agent` plays them: the suite's own, not the one under test. A control proves the suite and is
     not measured against floors.
     """
-    is_control = isinstance(model, str) and model.startswith("control/")
-    if choice == "off" or is_control or not suite.defaults.floors:
+    if choice == "off" or _is_control(model) or not suite.defaults.floors:
         return None
 
     own = replace(suite, defaults=replace(suite.defaults, agent=agent))
@@ -77,6 +77,32 @@ def plan_floors(
 
     # the user's environments may share a state: they are not entered while the model uses them
     return FloorComputation(compute, may_run_early=_is_builtin(suite), is_limited=choice != "all")
+
+
+async def add_floors(run: Run, suite: Suite, choice: FloorChoice) -> None:
+    """Play the floors that a stored run lacks, in a folder that the caller has locked.
+
+    `suite` is that of the run; its own agent plays. Raises UsageError for a run that is measured
+    against no floor, and where processes have to be started and there is no sandbox.
+    """
+    if _is_control(run.info.plan.model):
+        raise UsageError(
+            f"{run.path}: {run.info.plan.model} proves the suite and is measured against no floor; "
+            "next: leave out --floors"
+        )
+    if not suite.defaults.floors:
+        raise UsageError(f"suite {suite.name!r} declares no floors; next: leave out --floors")
+    if suite.environment.starts_processes and choice == "all":
+        mcp_sandbox.require_sandbox()
+    pace = FloorPace()
+    pace.enter_foreground(float("inf"))
+    hidden_paths = filter(None, (run.path.parent, run.info.plan.tasks))
+    with mcp_sandbox.hide_paths(*hidden_paths):
+        await compute_floors(run, suite, pace, choice)
+
+
+def _is_control(model: object) -> bool:
+    return isinstance(model, str) and model.startswith("control/")
 
 
 def _is_builtin(suite: Suite) -> bool:
@@ -91,16 +117,15 @@ async def compute_floors(run: Run, suite: Suite, pace: FloorPace, choice: FloorC
         for each in _stored_floors(run, scorer_sha256)
         if each.scores and each.name in suite.defaults.floors
     }
-    refusal = _refusal_reason(run, suite, choice)
-    floors = [
-        known.get(name)
-        or (
-            Floor(name=name, description=description, reason=refusal)
-            if refusal
-            else await _compute_floor(run, suite, name, description, scorer_sha256, pace)
-        )
-        for name, description in suite.defaults.floors.items()
-    ]
+    floors = []
+    for name, description in suite.defaults.floors.items():
+        found = known.get(name)
+        played = _without_processes(suite) if name in NO_REPLY_FLOOR else suite
+        if found is None and (refusal := _refusal_reason(run, played, choice)):
+            found = Floor(name=name, description=description, reason=refusal)
+        if found is None:
+            found = await _compute_floor(run, played, name, description, scorer_sha256, pace)
+        floors.append(found)
     write_floors(
         run.path,
         StoredFloors(
@@ -123,6 +148,15 @@ def _stored_floors(run: Run, scorer_sha256: str) -> tuple[Floor, ...]:
     return found.floors if found is not None and is_same else ()
 
 
+def _without_processes(suite: Suite) -> Suite:
+    """Return the suite as an agent plays it that calls nothing: no process is started for that."""
+    source = suite.environment
+    if not source.starts_processes or source.open_idle is None:
+        return suite
+    idle = replace(source, open=source.open_idle, starts_processes=False)
+    return replace(suite, environment=idle)
+
+
 def _refusal_reason(run: Run, suite: Suite, choice: FloorChoice) -> str:
     """Return why no floor of a suite is played, "" where they are."""
     judging = suite.scorer.judging
@@ -133,7 +167,7 @@ def _refusal_reason(run: Run, suite: Suite, choice: FloorChoice) -> str:
     if run.info.n_tasks > MAX_TASKS:
         return f"more than {format_count(MAX_TASKS)} tasks"
     if suite.environment.starts_processes and choice != "all":
-        return "its servers would be started for every task; --floors all does that"
+        return "its servers would be started for every task; next: toolmark score RUN --floors all"
     return ""
 
 

@@ -154,15 +154,19 @@ def load_scorer(name: str, parameters: Mapping[str, Any] | None = None) -> Score
 
         return rows_suite.rows_scorer(values)
     if name not in SUITES:
-        known = parameters_of(name).__struct_fields__
-        chosen = {key: value for key, value in values.items() if key in known}
-        return load_suite(name, **chosen).scorer
+        return load_with_known(name, values).scorer
     if SUITES[name].scorer:
         made: Scorer = user_modules.import_attribute(SUITES[name].scorer)(values)
         return made
     module = SUITES[name].load.rpartition(":")[0]
     found: Scorer = user_modules.import_attribute(f"{module}:SCORER")
     return found
+
+
+def load_with_known(name: str, parameters: Mapping[str, Any]) -> Suite:
+    """Return a suite of the user with those of these parameters that it has."""
+    known = parameters_of(name).__struct_fields__
+    return load_suite(name, **{key: value for key, value in parameters.items() if key in known})
 
 
 def suite_summary(name: str) -> str:

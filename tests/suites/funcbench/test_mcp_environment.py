@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import socket
 import subprocess
@@ -36,6 +37,7 @@ from toolmark.environments.function_graph import (
     GraphIndex,
     read_graph,
 )
+from toolmark.runs.floors.floor_records import FLOORS_FILE, read_floors
 from toolmark.scoring.episode import Episode
 from toolmark.suites.funcbench import funcbench_controls, mcp_environment, workflow_alignment
 from toolmark.suites.funcbench.funcbench_suite import SCORER
@@ -144,6 +146,23 @@ def test_a_run_over_mcp_scores_reports_and_pairs_with_one_in_the_process(
     assert schedule in read_page(api.write_report(far)).root.tables
     assert schedule not in read_page(api.write_report(near)).root.tables
     assert api.compare(near, far).paired.n_pairs == 4
+
+
+def test_what_replies_nothing_scores_without_the_server_as_with_it(tmp_path: Path) -> None:
+    suite = api.load("funcbench", core=4, depth=2, graphs=3, seed=9, transport="mcp")
+    run = api.run(suite, "baseline/planner", log_dir=tmp_path)
+    found = run.summary()["floors"]["agents"]
+    assert found["control/null"]["value"] == 0
+    assert "--floors all" in found["baseline/eager"]["not_computed"]
+    idle = read_floors(run.path)
+    source = dataclasses.replace(suite.environment, open_idle=None)
+    with_server = dataclasses.replace(suite, environment=source)
+    (run.path / FLOORS_FILE).unlink()
+    api.rescore(run, with_server, floors="all")
+    played = read_floors(run.path)
+    assert idle is not None and played is not None
+    assert played.floors[0].scores == idle.floors[0].scores
+    assert run.summary()["floors"]["agents"]["baseline/eager"]["value"] > 0
 
 
 # --- the server process -----------------------------------------------------------------

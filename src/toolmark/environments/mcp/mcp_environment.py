@@ -57,7 +57,8 @@ class McpServersFactory(EnvironmentFactory):
 
     `starts` is how many servers may be starting at once. `max_parallel_calls` is how many calls of
     one reply run at once. `prepare(task, workspace)` fills a new workspace. `state(task,
-    workspace)` reads what is scored at the end of an episode. Both run in a thread.
+    workspace)` reads what is scored at the end of an episode. Both run in a thread. With `is_idle`
+    no server is started, whatever a task names, and no tool is offered.
     """
 
     def __init__(
@@ -69,7 +70,9 @@ class McpServersFactory(EnvironmentFactory):
         max_parallel_calls: int = 8,
         prepare: Callable[[Task, Path], None] | None = None,
         state: Callable[[Task, Path], Any] | None = None,
+        is_idle: bool = False,
     ) -> None:
+        self.is_idle = is_idle
         self.media = media
         self.max_parallel_calls = max_parallel_calls
         self.prepare = prepare
@@ -149,6 +152,8 @@ class McpServersFactory(EnvironmentFactory):
         return self._tool_tuples.setdefault(msgspec.json.encode(tools), tools)
 
     def _needed_servers(self, task: Task) -> list[ServerStatus]:
+        if self.is_idle:
+            return []
         names = _server_names(task, [known.server for known in self._statuses.values()])
         lacking = {
             name: self._statuses[name].missing if name in self._statuses else "not configured"

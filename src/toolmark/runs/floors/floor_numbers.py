@@ -15,7 +15,7 @@ from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.paired_comparison import PairedComparison
 from toolmark.statistics.score_columns import Columns
 
-OTHER_SCORES = "made for other tasks or by another scorer"
+OTHER_SCORES = "made for other tasks or by another scorer; next: toolmark score RUN --floors auto"
 
 
 class FloorNumber(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 from toolmark.agents.scripted_user import ScriptedUser
 from toolmark.core.errors import DataError, StageContext, ToolmarkError, failure_of
 from toolmark.core.failure import NOT_REACHED, Failure
-from toolmark.core.media import MediaStore
+from toolmark.core.media import MediaOverlay, MediaStore
 from toolmark.core.model import Model
 from toolmark.core.number_format import format_duration
 from toolmark.core.records import Attempt, Judgement, Score, Task, ToolFormat, Trajectory
@@ -31,7 +32,7 @@ EPISODE_LIMIT_S = 60.0
 MOST_OF_THE_TIME = 0.25  # of the process while a model is asked, for all workers together
 REST = N_WORKERS / MOST_OF_THE_TIME - 1
 SHARE_OF_RUN, MIN_FOREGROUND_S = 0.25, 30.0  # how long a finished run may wait for its floors
-STEP = "next: --floors all waits for them"
+STEP = "next: toolmark score RUN --floors auto"
 
 
 class FloorPace:
@@ -177,17 +178,34 @@ class _Game:
             self.states.record_failure((task.id, 0))
         self.failures[task.id] = failure or NOT_REACHED
 
+    async def score_together(self) -> None:
+        """Score the episodes that a scorer judges together, in a thread: the loop goes on.
+
+        Where the floor is given up the thread ends after the episode that it scores.
+        """
+        if self.suite.scorer.prepare is None:
+            return
+        is_given_up = threading.Event()
+        try:
+            await asyncio.to_thread(self._score_prepared, is_given_up)
+        finally:
+            is_given_up.set()
+
+    def _score_prepared(self, is_given_up: threading.Event) -> None:
+        scorer = self.suite.scorer
+        assert scorer.prepare is not None
+        played = PlayedFloor(self.run, self.trajectories)
+        with StageContext("scorer"):
+            prepared = replace(scorer, score=scorer.prepare(played))
+        tasks = {task.id: task for task in self.tasks}
+        for trajectory in self.trajectories:
+            if is_given_up.is_set():
+                return
+            task = tasks[trajectory.task]
+            self.scores[task.id] = run_scoring.score_episode(prepared, task, trajectory)
+
     def list_scores(self) -> list[Score]:
         """Return a score of every task, in their order."""
-        scorer = self.suite.scorer
-        if scorer.prepare is not None:
-            played = PlayedFloor(self.run, self.trajectories)
-            with StageContext("scorer"):
-                prepared = replace(scorer, score=scorer.prepare(played))
-            tasks = {task.id: task for task in self.tasks}
-            for trajectory in self.trajectories:
-                task = tasks[trajectory.task]
-                self.scores[task.id] = run_scoring.score_episode(prepared, task, trajectory)
         return [
             self.scores.get(task.id) or absent_score(task, 0, self.failures.get(task.id))
             for task in self.tasks
@@ -200,10 +218,10 @@ async def play_floor(
 ) -> tuple[Score, ...]:
     """Return the score of every task of a stored run if `model` had answered it.
 
-    The environments are opened anew, with a folder for media that is removed afterwards. No model
-    is asked; what an environment sends because of a call is its own. Raises ToolmarkError for a
-    model that cannot play this suite, for a floor that takes too long, and for code of the suite
-    that fails: the run is paid for, and does not depend on its floors.
+    The environments are opened anew. They read the run's media, and add theirs to a folder that is
+    removed afterwards. No model is asked; what an environment sends because of a call is its own.
+    Raises ToolmarkError for a model that cannot play this suite, for a floor that takes too long,
+    and for code of the suite that fails: the run is paid for, and does not depend on its floors.
     """
     try:
         return await _play_all(run, suite, model, tool_format, pace)
@@ -218,7 +236,8 @@ async def _play_all(
 ) -> tuple[Score, ...]:
     with TemporaryDirectory(prefix="toolmark-floor-") as folder:
         game = _Game(run, suite)
-        async with suite.environment.open(MediaStore(Path(folder))) as factory:
+        media = MediaOverlay(Path(folder), MediaStore(run.path / "media"))
+        async with suite.environment.open(media) as factory:
             user = suite.environment.user
             setting = EpisodeSetting(
                 suite,
@@ -232,6 +251,7 @@ async def _play_all(
             await asyncio.gather(*(_play_tasks(game, setting, pace) for _ in range(N_WORKERS)))
         if game.end_reason:
             raise ToolmarkError(game.end_reason)
+        await game.score_together()
         return compact_scores(game.list_scores())
 
 

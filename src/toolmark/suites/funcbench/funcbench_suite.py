@@ -17,7 +17,9 @@ from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Sampling, Task
+from toolmark.environments.class_environments import ClassEnvironmentOpener
 from toolmark.environments.function_graph import FunctionGraphEnvironment
+from toolmark.environments.no_op_environment import NoOpEnvironment
 from toolmark.runs import suite_parameters
 from toolmark.runs.suite import (
     GENERAL_FLOORS,
@@ -122,7 +124,11 @@ def _make_suite(generated: GeneratedTasks, parameters: dict[str, Any]) -> Suite:
     return Suite(
         name=SUITE_NAME,
         tasks=generated,
-        environment=EnvironmentSource(_open_mcp_environments, starts_processes=True)
+        environment=EnvironmentSource(
+            _open_mcp_environments,
+            starts_processes=True,
+            open_idle=ClassEnvironmentOpener(NoOpEnvironment),
+        )
         if generated.transport
         else FunctionGraphEnvironment,
         scorer=SCORER,

@@ -90,6 +90,7 @@ class McpEnvironments:
             self.open_environments,
             missing_parts=self.missing_servers,
             starts_processes=self.may_start_servers,
+            open_idle=self.open_idle_environments,
         )
 
     @property
@@ -135,6 +136,14 @@ class McpEnvironments:
                 if live_environments is not None and not self.cassette
                 else self._recorded_environments(live_environments, media)
             )
+
+    @asynccontextmanager
+    async def open_idle_environments(self, media: MediaStore) -> AsyncIterator[EnvironmentFactory]:
+        """Open environments with the workspaces of the tasks and without any server."""
+        async with McpServersFactory(
+            (), media, prepare=self.prepare_workspace, state=self.read_state, is_idle=True
+        ) as idle_environments:
+            yield idle_environments
 
     def _recorded_environments(
         self, live: EnvironmentFactory | None, media: MediaStore
