@@ -96,8 +96,8 @@ async def add_floors(run: Run, suite: Suite, choice: FloorChoice) -> None:
         mcp_sandbox.require_sandbox()
     pace = FloorPace()
     pace.enter_foreground(float("inf"))
-    hidden_paths = filter(None, (run.path.parent, run.info.plan.tasks))
-    with mcp_sandbox.hide_paths(*hidden_paths):
+    tasks = run.info.plan.tasks
+    with mcp_sandbox.hide_paths(run.path.parent, *([tasks] if tasks else [])):
         await compute_floors(run, suite, pace, choice)
 
 
