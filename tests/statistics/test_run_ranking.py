@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import stdtrit
+from tests.statistics.ranked_scores import rank_scores
 from tests.statistics.test_formula_laws import random_run
 
 from toolmark.statistics import run_ranking
 from toolmark.statistics.metric_formulas import StratifiedMean
 from toolmark.statistics.paired_comparison import compare_paired
-from toolmark.statistics.rank_sets import mean_influence, rank_confidence_sets
 from toolmark.statistics.run_ranking import ScoreMatrix
 from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.weighted_means import EvenGroup
@@ -41,6 +41,12 @@ def _draw_matrix(seed: int = 0) -> ScoreMatrix:
     return _make_matrix(scores, ["a"] * 300 + ["b"] * 100, {"a": 3.0, "b": 1.0})
 
 
+def _draw_shares(matrix: ScoreMatrix) -> np.ndarray:
+    """Return how often each run has each rank."""
+    found = rank_scores(matrix.scores, matrix.cluster)
+    return run_ranking.rank_shares(found.higher, found.influence)
+
+
 def test_other_weights_turn_the_order_of_runs_that_differ_by_category() -> None:
     """The last run is last with items equal, and first where "b" has nearly all the weight."""
     found = run_ranking.weigh_otherwise(_draw_matrix())
@@ -61,19 +67,19 @@ def test_one_category_has_no_other_weights() -> None:
 def test_shares_of_ranks_sum_to_one_and_equal_runs_share() -> None:
     """Each run has some rank in each draw; a copy of a run halves its shares."""
     matrix = _draw_matrix()
-    shares = run_ranking.rank_shares(*mean_influence(matrix.scores, matrix.cluster))
+    shares = _draw_shares(matrix)
     assert shares.sum(axis=0) == pytest.approx(np.ones(4))
     assert shares.sum(axis=1) == pytest.approx(np.ones(4))
     rng = np.random.default_rng(4)
     twins = _make_matrix((rng.random((500, 2)) < 0.6).astype(float), ["a"] * 500)
-    assert 0.02 < run_ranking.rank_shares(*mean_influence(twins.scores, twins.cluster))[0, 0] < 0.98
+    assert 0.02 < _draw_shares(twins)[0, 0] < 0.98
 
 
 def test_runs_with_the_same_answers_share_their_ranks() -> None:
     """Their order on the command line decides nothing."""
     scores = (np.random.default_rng(5).random((300, 1)) < 0.6).astype(float)
     matrix = _make_matrix(np.hstack([scores, scores, 1 - scores]), ["a"] * 300)
-    shares = run_ranking.rank_shares(*mean_influence(matrix.scores, matrix.cluster))
+    shares = _draw_shares(matrix)
     assert shares[0, 0] == pytest.approx(0.5, abs=0.03)
     assert shares[1, 0] == pytest.approx(0.5, abs=0.03)
 
@@ -127,13 +133,11 @@ def test_few_groups_with_much_weight_leave_few_degrees_of_freedom() -> None:
     n_draws, n_false = 200, 0
     for _ in range(n_draws):
         runs = _draw_runs(rng, 3, size=20)
-        found = run_ranking.join_numbers(
-            [HEAVY.linearise(run) for run in runs], [run.cluster for run in runs]
-        )
-        assert found.freedom < 10
-        assert len(found.influence) == 205
-        sets = rank_confidence_sets(found.values, found.influence, freedom=found.freedom, draws=500)
-        n_false += bool(sets.wins.any())
+        numbers = [HEAVY.linearise(run) for run in runs]
+        joined = run_ranking.join_numbers(numbers, [run.cluster for run in runs])
+        assert joined.freedom < 10
+        assert len(joined.influence) == 205
+        n_false += bool(run_ranking.rank_numbers(numbers, runs, draws=500).sets.wins.any())
     assert n_false <= 0.05 * n_draws + 2 * (0.05 * 0.95 * n_draws) ** 0.5
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
@@ -30,6 +31,7 @@ from toolmark.runs.reply_facts import facts_from_summary
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite_parameters import ParameterField
 from toolmark.statistics import interval_limits
+from toolmark.statistics.interval_warnings import warned_numbers_note
 from toolmark.suites.suite_registry import SUITES, baseline_names, tool_format_note
 
 MAX_TEXT_CHARS = 2_000  # characters of one text that `show` prints
@@ -144,6 +146,10 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
         console.print(
             f"  {interval_limits.NO_INTERVAL_NOTE}", style="dim", highlight=False, soft_wrap=True
         )
+    if note := warned_numbers_note(
+        replace(_to_estimate(part), name=_label_and_size(part)[0]) for part in parts
+    ):
+        console.print(f"  {note}", style="dim", markup=False, highlight=False, soft_wrap=True)
     if cost_note := usage_text.summary_usage_line(found):
         console.print(f"  {cost_note}", style="dim", highlight=False, soft_wrap=True)
     if money_note := cost_text.summary_cost_line(found):

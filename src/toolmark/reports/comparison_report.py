@@ -14,10 +14,11 @@ from toolmark.reports import (
     usage_text,
 )
 from toolmark.runs.costs.run_usage import RunUsage
+from toolmark.statistics.interval_warnings import warned_numbers_note
 from toolmark.statistics.paired_comparison import PairedComparison
+from toolmark.statistics.paired_tests import SIGNIFICANCE_LEVEL
 from toolmark.statistics.table_cells import p_value_cell
 
-SIGNIFICANCE_LEVEL = 0.05
 UNADJUSTED_NOTE = "intervals and the smallest difference are those of this pair alone, not adjusted"
 ROUNDING_TOLERANCE = 5e-4  # a difference of shares that is smaller is not visible in print
 MEASURES_NOTE = "over the pairs whose answers on both sides have the number"
@@ -290,6 +291,7 @@ def _measures_table(measures: Sequence[PairedComparison]) -> Table:
     notes = [
         MEASURES_NOTE,
         *([UNCORRECTED_NOTE] if any(each.p is not None for each in measures) else []),
+        *_warned_notes(measures),
     ]
     rows = tuple(
         (
@@ -308,6 +310,12 @@ def _measures_table(measures: Sequence[PairedComparison]) -> Table:
     )
     head = ("", "A", "B", "A minus B [95 % interval]", "p", "pairs")
     return Table(title="Other measures, paired", head=head, rows=rows, note="; ".join(notes))
+
+
+def _warned_notes(rows: Sequence[PairedComparison]) -> list[str]:
+    """Return which rows have an interval that may be too narrow."""
+    note = warned_numbers_note(found.difference for found in rows if found.p is not None)
+    return [note.rstrip(".")] if note else []
 
 
 def _flip_lines(found: PairedComparison) -> Iterator[str]:
@@ -332,6 +340,7 @@ def _group_table(
     notes = [UNCORRECTED_NOTE] if any(found.p is not None for found in groups) else []
     if n_left:
         notes.append(f"{number_format.pluralize(n_left, 'group')} of one item left out")
+    notes += _warned_notes(groups)
     rows = tuple(
         (
             found.difference.name,

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from toolmark.core import number_format
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Estimate, Record
-from toolmark.reports.comparison_report import SIGNIFICANCE_LEVEL, Comparison
+from toolmark.reports.comparison_report import Comparison
+from toolmark.statistics.paired_tests import SIGNIFICANCE_LEVEL
 
 DEFAULT_MARGIN = 0.02
 _MAX_DECIMALS = 12  # of a number that is shown

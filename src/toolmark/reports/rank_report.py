@@ -22,6 +22,7 @@ from toolmark.runs.stored_presentation import (
 from toolmark.statistics import run_ranking, weighted_means
 from toolmark.statistics.item_analysis import FEWEST_VECTORS, analyse_items
 from toolmark.statistics.level_formulas import LevelMean
+from toolmark.statistics.linearisation import Linearisation
 from toolmark.statistics.metric_formulas import (
     FilteredFormula,
     Formula,
@@ -29,8 +30,8 @@ from toolmark.statistics.metric_formulas import (
     Metric,
     StratifiedMean,
 )
-from toolmark.statistics.rank_sets import rank_confidence_sets
-from toolmark.statistics.run_ranking import RankedNumbers, ScoreMatrix
+from toolmark.statistics.rank_sets import competition_ranks
+from toolmark.statistics.run_ranking import ScoreMatrix
 from toolmark.statistics.score_columns import Columns, Names, gather_columns
 
 _EVERYTHING = ""  # the one category where a number does not weigh categories
@@ -61,12 +62,11 @@ def rank_stored_runs(
     head = _find_metric(presentation.metrics[chosen], metric)
     tables = [_headline_rows(run, chosen, head) for run in runs]
     matrix = _common_matrix(names, tables, head)
-    numbers = _measure_runs(tables, matrix, head)
-    values = numbers.values
-    sign = -1.0 if head.lower_is_better else 1.0
-    higher, influence = sign * values, sign * numbers.influence
-    sets = rank_confidence_sets(higher, influence, freedom=numbers.freedom)
-    shares = run_ranking.rank_shares(higher, influence)
+    ranking = run_ranking.rank_numbers(
+        *_measure_runs(tables, matrix, head), lower_is_better=head.lower_is_better
+    )
+    values, sets = ranking.values, ranking.sets
+    shares = run_ranking.rank_shares(ranking.higher, ranking.influence)
     other = run_ranking.weigh_otherwise(matrix) if _weighs_scores(head.formula) else None
     by_rule = {
         name: found
@@ -112,7 +112,7 @@ def rank_stored_runs(
         ],
         wrong_items=wrong,
         median_discrimination=median,
-        warnings=_ranking_warnings(runs, names, tables, matrix),
+        warnings=_ranking_warnings(runs, names, tables, matrix, ranking.warning),
         floor=floor,
         floor_value=above[0].value_b if above else None,
     )
@@ -136,10 +136,12 @@ def _weighs_scores(formula: Formula) -> bool:
     )
 
 
-def _measure_runs(tables: Sequence[Columns], matrix: ScoreMatrix, head: Metric) -> RankedNumbers:
-    """Return the number of each run over the common tasks, with its influences by cluster."""
+def _measure_runs(
+    tables: Sequence[Columns], matrix: ScoreMatrix, head: Metric
+) -> tuple[list[Linearisation], list[Columns]]:
+    """Return the number of each run over the common tasks, and its rows there."""
     common = set(map(str, matrix.items))
-    numbers, clusters = [], []
+    numbers, common_rows = [], []
     for run, table in zip(matrix.runs, tables, strict=True):
         rows = table.where(np.array([str(task) in common for task in table.task], dtype=bool))
         found = head.formula.linearise(rows)
@@ -149,8 +151,8 @@ def _measure_runs(tables: Sequence[Columns], matrix: ScoreMatrix, head: Metric) 
                 "leave the run out, or rank by another number with --metric"
             )
         numbers.append(found)
-        clusters.append(rows.cluster)
-    return run_ranking.join_numbers(numbers, clusters)
+        common_rows.append(rows)
+    return numbers, common_rows
 
 
 def _innermost_formula(formula: Formula) -> Formula:
@@ -173,10 +175,11 @@ def _ranks_under(
     if not all(table.run.any() for table in tables):
         return None
     try:
-        values = _measure_runs(tables, _common_matrix(names, tables, head), head).values
+        numbers, _ = _measure_runs(tables, _common_matrix(names, tables, head), head)
     except UsageError:
         return None
-    return run_ranking.competition_ranks(-values if head.lower_is_better else values)
+    values = np.array([each.value for each in numbers], dtype=np.float64)
+    return competition_ranks(-values if head.lower_is_better else values)
 
 
 def _unscored_error(run: Run) -> UsageError:
@@ -278,7 +281,11 @@ def _find_wrong_items(matrix: ScoreMatrix) -> tuple[list[RankedItem], float | No
 
 
 def _ranking_warnings(
-    runs: Sequence[Run], names: Sequence[str], tables: Sequence[Columns], matrix: ScoreMatrix
+    runs: Sequence[Run],
+    names: Sequence[str],
+    tables: Sequence[Columns],
+    matrix: ScoreMatrix,
+    sets_warning: str,
 ) -> list[str]:
     warnings = []
     if len({run.path.resolve() for run in runs}) < len(runs):
@@ -290,23 +297,14 @@ def _ranking_warnings(
                 f"{name}: {number_format.pluralize(n_changed, 'task')} differ in content under one "
                 f"id, such as {example}"
             )
-    for name, n in zip(names, np.isnan(matrix.scores).sum(axis=0).tolist(), strict=True):
-        if n:
-            warnings.append(
-                f"{name}: {number_format.pluralize(n, 'common item')} not run; its value is over "
-                "the others"
-            )
+    n_missing = np.isnan(matrix.scores).sum(axis=0).tolist()
+    warnings += run_ranking.missing_items_warnings(names, n_missing)
     n_all = {len(set(map(str, table.task))) for table in tables}
     if n_all != {len(matrix.items)}:
         warnings.append(
             f"ranked over {number_format.format_count(len(matrix.items))} common items only"
         )
-    n_clusters = len(set(map(str, matrix.cluster)))
-    if n_clusters < 20:
-        warnings.append(
-            f"only {number_format.pluralize(n_clusters, 'group')} of items: too few for sets that "
-            "can be trusted"
-        )
+    warnings += [sets_warning] if sets_warning else []
     if len(runs) < FEWEST_VECTORS:
         warnings.append(
             f"{len(runs)} runs: discrimination of items is the plain item-rest correlation; curves "

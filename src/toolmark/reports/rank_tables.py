@@ -8,6 +8,7 @@ from toolmark.core import number_format
 from toolmark.core.number_format import DASH
 from toolmark.core.records import Cell, Estimate, Record, Table
 from toolmark.reports import run_names
+from toolmark.statistics.interval_limits import NORMAL_QUANTILE
 
 MAX_ITEMS_LISTED = 30
 
@@ -158,7 +159,7 @@ def _ranking_note(found: RunRanking) -> str:
         )
         parts.append(f"Floor: {floor} ({found.floor}, no model); differences are paired.")
     if found.repeat_error is not None:
-        limit = 1.96 * 2**0.5 * found.repeat_error
+        limit = NORMAL_QUANTILE * 2**0.5 * found.repeat_error
         parts.append(
             "From asking again alone two runs of one model differ by at most "
             f"{number_format.format_fixed(100 * limit, 1)} points in 95 % of cases."

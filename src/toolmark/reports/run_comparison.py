@@ -80,6 +80,7 @@ def compare_runs(
                 *(["A and B are the same run"] if a.path.resolve() == b.path.resolve() else []),
                 *_partial_warnings(scores, rows_a, rows_b),
                 *_correction_warnings(head, rows_a, rows_b),
+                *filter(None, [numbers["paired"].difference.warning]),
                 *run_differences.difference_warnings(a, b, *changed),
                 *reply_tables.difference_warnings(
                     usage_a.replies,
@@ -268,7 +269,8 @@ def _unfiltered(formula: Formula) -> Formula:
 
 
 def _without_test(found: PairedComparison) -> PairedComparison:
-    return replace(found, p=None, method="none", detectable=None)
+    difference = replace(found.difference, warning="")
+    return replace(found, difference=difference, p=None, method="none", detectable=None)
 
 
 def _stored_presentation(run: Run) -> StoredPresentation:

@@ -39,6 +39,7 @@ from toolmark.runs.stored_presentation import (
 )
 from toolmark.runs.suite import ComparedRun
 from toolmark.statistics.estimates import count_groups, estimate_repeat_noise
+from toolmark.statistics.interval_limits import NORMAL_QUANTILE
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns, gather_columns, without_variations
 from toolmark.suites import suite_registry
@@ -359,7 +360,7 @@ def _noise_sentence(table: Columns) -> str:
         return ""
     run_sd = floor.value / np.sqrt(max(1, int(table.run.sum())))
     task_sd = number_format.format_fixed(floor.value, 3)
-    shift = number_format.format_fixed(100 * 1.96 * np.sqrt(2) * run_sd, 1)
+    shift = number_format.format_fixed(100 * NORMAL_QUANTILE * np.sqrt(2) * run_sd, 1)
     return (
         f"Noise floor: repeats of one task scatter with a standard deviation of {task_sd} "
         f"({number_format.pluralize(floor.n, 'task')}), so the same model asked again would move "

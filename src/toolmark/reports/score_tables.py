@@ -11,6 +11,7 @@ from toolmark.core.records import Estimate, Table
 from toolmark.reports import floor_text
 from toolmark.reports.run_facts import RuleNumbers, RunFacts
 from toolmark.statistics import interval_limits
+from toolmark.statistics.interval_warnings import warned_numbers_note
 
 INTERVAL_NOTE = "Value and 95 % interval."
 
@@ -103,12 +104,23 @@ def _score_table(
     notes = [
         INTERVAL_NOTE,
         *[interval_limits.NO_INTERVAL_NOTE] * without_interval,
+        *filter(None, [_warned_note(rule_numbers)]),
         *_side_notes(shown_runs),
     ]
     if len(shown_names) < len(all_names):
         missing = number_format.pluralize(len(all_names) - len(shown_names), "part")
         notes.insert(1, f"{missing} without a result left out.")
     yield Table(title=title, head=head, rows=rows, note=" ".join(notes))
+
+
+def _warned_note(rule_numbers: Sequence[tuple[str, RuleNumbers]]) -> str:
+    """Return which numbers have a warning in any column."""
+    found: dict[str, Estimate] = {}
+    for _, read in rule_numbers:
+        for each in read.estimates:
+            known = found.get(each.name, each)
+            found[each.name] = replace(each, warning=known.warning or each.warning)
+    return warned_numbers_note(found.values())
 
 
 def _side_notes(shown_runs: Sequence[RunFacts]) -> list[str]:

@@ -35,7 +35,8 @@ from toolmark.scoring.foreign_call_labels import (
 )
 from toolmark.statistics.estimates import count_groups
 from toolmark.statistics.interval_warnings import missing_warning
-from toolmark.statistics.metric_formulas import Metric, PassRate
+from toolmark.statistics.label_formulas import PredictionPoweredMean
+from toolmark.statistics.metric_formulas import Mean, Metric, PassRate
 from toolmark.statistics.score_columns import VARIATION_AXIS, Columns, gather_columns
 from toolmark.statistics.variation_effects import (
     VariationEffect,
@@ -239,9 +240,20 @@ def _floor_fields(run: Run, metric: Metric, table: Columns, rule: str) -> dict[s
 
 
 def headline_warning(metric: Metric, table: Columns) -> str:
-    """Return what is known against the headline's interval, "" where nothing is."""
-    rows, estimate = metric.select_rows(table), metric.measure(table)
-    missing = missing_warning(rows, estimate)
+    """Return what is known against the headline's interval, "" where nothing is.
+
+    Where labels of people correct a judge, what was not run is measured by the judge alone.
+    """
+    formula = metric.formula
+    if isinstance(formula, PredictionPoweredMean):
+        formula = Mean()
+    estimate = metric.measure(table)
+    missing = missing_warning(
+        lambda rows: formula.linearise(rows).value,
+        formula.select_rows(metric.select_rows(table)),
+        estimate,
+        lower_is_better=metric.lower_is_better,
+    )
     return _join_notes((estimate.warning, missing))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from msgspec import structs
@@ -25,6 +24,7 @@ from toolmark.statistics.confidence_intervals import (
     wilson,
     wilson_score,
 )
+from toolmark.statistics.interval_limits import NORMAL_QUANTILE
 from toolmark.statistics.interval_warnings import interval_warning
 from toolmark.statistics.linearisation import Codes, Linearisation, sum_by_code
 from toolmark.statistics.score_columns import Columns, Names, Numbers
@@ -32,7 +32,6 @@ from toolmark.statistics.score_columns import Columns, Names, Numbers
 _ROUNDING = 1e-9
 _FEWEST_CLUSTERS = 2 - _ROUNDING  # fewer do not show how clusters vary
 _ADDED_TRIALS = 10  # of the cluster that is added to the variance, at most
-_NORMAL_QUANTILE = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +177,7 @@ def _share_interval(value: float, sums: ClusterSums, block: Codes) -> tuple[floa
     n_effective = float(sums.weight.sum()) ** 2 / float(np.square(sums.weight).sum())
     spread = value * (1 - value)
     if spread <= 0 or n_effective < _FEWEST_CLUSTERS:
-        return wilson_score(min(1.0, max(0.0, value)), n_effective, _NORMAL_QUANTILE)
+        return wilson_score(min(1.0, max(0.0, value)), n_effective, NORMAL_QUANTILE)
     if (k := _count_single_successes(sums, block)) is not None:
         return wilson(k, len(block))
     sizes = measure_blocks(block, sums.weight)

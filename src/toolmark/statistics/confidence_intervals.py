@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,7 +26,7 @@ def wilson(k: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
         raise ValueError(f"k must be within 0..n; got {k} of {n}")
     if n == 0:
         return 0.0, 1.0
-    return wilson_score(k / n, n, NormalDist().inv_cdf(0.5 + level / 2))
+    return wilson_score(k / n, n, float(ndtri(0.5 + level / 2)))
 
 
 def ratio_interval(
@@ -57,7 +56,7 @@ def ratio_interval(
     g = effective_n_groups(total)
     spread = p * (1 - p)
     if spread <= 0 or g < 2:
-        return wilson_score(p, g, NormalDist().inv_cdf(0.5 + level / 2))
+        return wilson_score(p, g, float(ndtri(0.5 + level / 2)))
     square = float(np.square(hit - p * total).sum())
     variance = (g / (g - 1) * square + spread * n / g) / n**2
     return logit_interval(p, variance, g, g - 1, level=level)

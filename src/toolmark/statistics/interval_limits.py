@@ -1,5 +1,11 @@
-"""How many groups and answers an interval needs, and the note that says so."""
+"""What all intervals of 95 % have in common: their quantile, and how much data they need."""
 
+from __future__ import annotations
+
+from scipy.special import ndtri
+
+NORMAL_QUANTILE = float(ndtri(0.975))
+"""Half the length of the interval of a normal number, in standard errors: 1.96."""
 FEWEST_GROUPS = 20
 """The least number of groups for a bootstrap: with fewer, its intervals are far too narrow."""
 FEWEST_ANSWERS = 100

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtri
+from scipy.special import expit
 
+from toolmark.statistics.interval_limits import NORMAL_QUANTILE
 from toolmark.statistics.rank_sets import Matrix
 
 FEWEST_VECTORS = 50  # score vectors from which a logistic slope is fitted
@@ -88,7 +89,7 @@ def _upper_end(correlation: NDArray[np.float64], n_runs: int) -> NDArray[np.floa
     if n_runs < 4:
         return np.full(len(correlation), np.nan)
     z = np.arctanh(np.clip(correlation, -1 + 1e-12, 1 - 1e-12))
-    found: NDArray[np.float64] = np.tanh(z + ndtri(0.975) / np.sqrt(n_runs - 3))
+    found: NDArray[np.float64] = np.tanh(z + NORMAL_QUANTILE / np.sqrt(n_runs - 3))
     return found
 
 

@@ -13,6 +13,7 @@ from toolmark.core.records import Estimate, Record
 from toolmark.statistics.cluster_inference import ClusterSums, sum_clusters
 from toolmark.statistics.confidence_intervals import group_codes, ignore_overflow
 from toolmark.statistics.formula_base import LinearisedFormula
+from toolmark.statistics.interval_warnings import difference_warning
 from toolmark.statistics.linearisation import Codes, Linearisation
 from toolmark.statistics.metric_formulas import Mean
 from toolmark.statistics.paired_rows import Pairing, RunPairs, match_runs
@@ -112,6 +113,7 @@ def compare_paired(
         low=test.low,
         high=test.high,
         n=len(pairs.item),
+        warning=_difference_warning(sides, len(pairs.item)) if test.p is not None else "",
         **_difference_bounds(pairs, formula),
     )
     return structs.replace(
@@ -190,6 +192,10 @@ def _count_single_flips(sides: _Sides, n_pairs: int) -> tuple[int, int] | None:
             return None
         values.append(right)
     return int((values[0] > values[1]).sum()), int((values[0] < values[1]).sum())
+
+
+def _difference_warning(sides: _Sides, n_pairs: int) -> str:
+    return difference_warning((sides.a.weight + sides.b.weight) / 2, n_pairs)
 
 
 def _difference_bounds(pairs: RunPairs, formula: LinearisedFormula) -> dict[str, float]:

@@ -14,16 +14,16 @@ import numpy as np
 from scipy.special import bdtr, ndtri, stdtr, stdtrit
 
 from toolmark.statistics.cluster_inference import combine_freedom, measure_blocks
+from toolmark.statistics.interval_limits import NORMAL_QUANTILE
 from toolmark.statistics.linearisation import Codes, sum_by_code
 from toolmark.statistics.score_columns import Numbers
 
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 POWER = 0.8
 N_DRAWS = 2000  # simulated comparisons for a detectable difference
 _MOST_RESAMPLED = 400  # clusters; with more the means are normal
 _ROUNDING = 1e-9
 _FEWEST_CLUSTERS = 2 - _ROUNDING
-_NORMAL_QUANTILE = float(ndtri(1 - LEVEL / 2))
 _BISECTIONS = 60
 
 
@@ -65,7 +65,7 @@ def compare_single_pairs(only_a: int, only_b: int, n: int) -> DifferenceTest:
     statistic is multiplied by the number that makes its p-value at a difference of 0 the mid-p.
     """
     p = mcnemar(only_a, only_b)
-    quantile = _NORMAL_QUANTILE
+    quantile = NORMAL_QUANTILE
     if only_a != only_b:
         statistic = abs(only_a - only_b) / math.sqrt(only_a + only_b)
         quantile *= statistic / -float(ndtri(p / 2))
@@ -112,7 +112,7 @@ def _least_significant(n: int) -> int:
     low, high = n // 2, n + 1
     while high - low > 1:
         middle = (low + high) // 2
-        if mcnemar(middle, n - middle) <= LEVEL:
+        if mcnemar(middle, n - middle) <= SIGNIFICANCE_LEVEL:
             high = middle
         else:
             low = middle
@@ -195,7 +195,7 @@ def compare_clusters(value: float, found: ClusterDifferences, *, is_share: bool)
         return DifferenceTest(1.0, None, None, None)
     error = math.sqrt(variance)
     p = min(1.0, 2 * float(stdtr(freedom, -abs(value) / error)))
-    half = float(stdtrit(freedom, 1 - LEVEL / 2)) * error
+    half = float(stdtrit(freedom, 1 - SIGNIFICANCE_LEVEL / 2)) * error
     low, high = value - half, value + half
     if is_share:
         low, high = max(-1.0, low), min(1.0, high)
@@ -252,7 +252,7 @@ def _detectable_difference(
     result is the shift with which POWER of the draws are significant. With many clusters means are
     normal, and nothing is drawn.
     """
-    quantile = float(stdtrit(freedom, 1 - LEVEL / 2))
+    quantile = float(stdtrit(freedom, 1 - SIGNIFICANCE_LEVEL / 2))
     n = len(found.weight)
     if n > _MOST_RESAMPLED:
         return (quantile + float(ndtri(POWER))) * error

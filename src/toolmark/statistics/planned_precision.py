@@ -32,13 +32,17 @@ from toolmark.statistics.confidence_intervals import (
     wilson_score,
 )
 from toolmark.statistics.formula_base import LinearisedFormula
+from toolmark.statistics.interval_limits import NORMAL_QUANTILE
 from toolmark.statistics.linearisation import Linearisation, sum_by_code
-from toolmark.statistics.paired_tests import LEVEL, POWER, power_of_single_pairs
+from toolmark.statistics.paired_tests import (
+    POWER,
+    SIGNIFICANCE_LEVEL,
+    power_of_single_pairs,
+)
 from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.variance_components import VarianceComponents, bound_factor
 
 MAX_REPEATS = 10
-_NORMAL_QUANTILE = 1.959963984540054
 _ADDED_TRIALS = 10  # as in the interval of a share (`cluster_inference`)
 _BISECTIONS = 40
 
@@ -154,10 +158,10 @@ def plan_half_width(sizes: DesignSizes, repeats: int, number: PlannedNumber) -> 
     factor = bound_factor(number.components, sizes.n_effective) if number.has_bound else 1.0
     components = number.components.scale_by(factor)
     if not number.is_share:
-        return _NORMAL_QUANTILE * math.sqrt(plan_variance(sizes, repeats, components))
+        return NORMAL_QUANTILE * math.sqrt(plan_variance(sizes, repeats, components))
     if sizes.is_single and repeats == 1 and number.is_binary:
         low, high = wilson_score(
-            _bounded_share(number.value, components.total), sizes.n_tasks, _NORMAL_QUANTILE
+            _bounded_share(number.value, components.total), sizes.n_tasks, NORMAL_QUANTILE
         )
         return (high - low) / 2
     value = min(max(number.value, 1e-6), 1 - 1e-6)
@@ -226,7 +230,8 @@ def plan_power(sizes: DesignSizes, repeats: int, difference: float, number: Plan
         return 1.0
     freedom = max(sizes.freedom, 0.5)
     # the test adds one cluster to the variance (`paired_tests.difference_variance`)
-    critical = float(stdtrit(freedom, 1 - LEVEL / 2)) * math.sqrt(1 + 1 / sizes.n_effective)
+    quantile = float(stdtrit(freedom, 1 - SIGNIFICANCE_LEVEL / 2))
+    critical = quantile * math.sqrt(1 + 1 / sizes.n_effective)
     shift = difference / math.sqrt(variance)
     found = 1 - float(nctdtr(freedom, shift, critical)) + float(nctdtr(freedom, shift, -critical))
     return found if math.isfinite(found) else float(shift > critical)

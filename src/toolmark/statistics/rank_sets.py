@@ -15,11 +15,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark.statistics.confidence_intervals import Groups, group_codes
-
 Matrix: TypeAlias = NDArray[np.float64]
 
-_DRAWS = 10_000
+SET_DRAWS = 10_000  # of the critical value
+_TIE = 1e-12  # values that differ by less are equal, relative to the largest or to 1
 _CHUNK_CELLS = 2**22  # differences of one block of draws: limits memory to 32 MB
 _CERTAIN_CLUSTERS = 10  # that all differ in one direction: the sign test's p is below 0.002
 _NO_SPREAD = 1e-12  # a standard error below it, relative to the largest, is none
@@ -48,16 +47,16 @@ def rank_confidence_sets(
     *,
     freedom: float | None = None,
     level: float = 0.95,
-    draws: int = _DRAWS,
+    draws: int = SET_DRAWS,
     seed: int = 0,
 ) -> RankSets:
     """Return the joint confidence sets of the ranks of M values; a higher value is better.
 
     `influence` has one row per cluster and one column per value. The sum over clusters of the
-    products of two columns is the covariance of the two values (`mean_influence`). With G clusters
-    the covariance is enlarged by G / (G - 1), and the draws are those of a t distribution with
-    `freedom` degrees of freedom, G - 1 where None. A difference that is the same in every cluster
-    has no variance: from ten clusters on, any such difference counts. Raises ValueError for values
+    products of two columns is the covariance of the two values. With G clusters the covariance
+    is enlarged by G / (G - 1), and the draws are those of a t distribution with `freedom` degrees
+    of freedom, G - 1 where None. A difference that is the same in every cluster has no variance:
+    from ten clusters on, any such difference counts. Raises ValueError for values
     that are not finite, for shapes that do not agree, and for fewer than two clusters.
     """
     value = np.asarray(values, dtype=float)
@@ -75,11 +74,12 @@ def rank_confidence_sets(
     freedom = n_clusters - 1 if freedom is None else freedom
     limit = _critical_value(covariance, error, has_spread, freedom, level, draws, seed)
     difference = value[:, None] - value[None, :]
-    reach = np.where(has_spread, limit * error, 0.0 if n_clusters >= _CERTAIN_CLUSTERS else np.inf)
+    least = _least_difference(value) if n_clusters >= _CERTAIN_CLUSTERS else np.inf
+    reach = np.where(has_spread, limit * error, least)
     wins = (difference > reach).sum(axis=1)
     losses = (difference < -reach).sum(axis=1)
     return RankSets(
-        rank=1 + (difference < 0).sum(axis=1),
+        rank=competition_ranks(value),
         low=1 + losses,
         high=len(value) - wins,
         wins=wins,
@@ -89,22 +89,17 @@ def rank_confidence_sets(
     )
 
 
-def mean_influence(scores: Matrix, clusters: Groups) -> tuple[Matrix, Matrix]:
-    """Return the means of columns, and their influences by cluster (`rank_confidence_sets`).
+def competition_ranks(values: Matrix) -> NDArray[np.int64]:
+    """Return 1 + the number of higher values, along the last axis; a rounding makes none higher."""
+    limit = values[..., :, None] + _least_difference(values)[..., None, None]
+    higher: NDArray[np.int64] = (values[..., None, :] > limit).sum(axis=-1)
+    return 1 + higher
 
-    `scores` has one row per item and one column per run; nan is an item that was not run, and does
-    not count. `clusters` has the cluster of each row. Raises ValueError for a run without items.
-    """
-    ran = ~np.isnan(scores)
-    n = ran.sum(axis=0)
-    if not n.all():
-        raise ValueError("a run without any item has no rank")
-    means = np.where(ran, scores, 0.0).sum(axis=0) / n
-    rows = np.where(ran, scores - means, 0.0) / n
-    codes = group_codes(clusters)
-    influence = np.zeros((int(codes.max()) + 1, scores.shape[1]))
-    np.add.at(influence, codes, rows)
-    return means, influence
+
+def _least_difference(values: Matrix) -> Matrix:
+    """Return what equal values may differ by, along the last axis."""
+    least: Matrix = _TIE * np.maximum(1.0, np.abs(values).max(axis=-1, initial=0.0))
+    return least
 
 
 def _critical_value(

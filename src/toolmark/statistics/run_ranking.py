@@ -12,15 +12,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from toolmark.core import number_format
 from toolmark.statistics.cluster_inference import measure_blocks, sum_clusters
 from toolmark.statistics.confidence_intervals import group_codes
+from toolmark.statistics.interval_warnings import ranking_warning
 from toolmark.statistics.linearisation import Linearisation
 from toolmark.statistics.paired_tests import ClusterDifferences, difference_variance
-from toolmark.statistics.rank_sets import Matrix
-from toolmark.statistics.score_columns import Names
+from toolmark.statistics.rank_sets import (
+    SET_DRAWS,
+    Matrix,
+    RankSets,
+    competition_ranks,
+    rank_confidence_sets,
+)
+from toolmark.statistics.score_columns import Columns, Names
 
 RANDOM_WEIGHTS = 2_000  # draws of weights of categories
 RANK_DRAWS = 10_000  # draws of the estimates, for shares of ranks
+MAX_RUNS_LISTED = 5  # runs that warnings name
 _TIE = 1e-7  # values that differ by less are equal
 
 
@@ -55,20 +64,82 @@ class WeightSensitivity:
 
 
 @dataclass(frozen=True, slots=True)
-class RankedNumbers:
+class NumberRanking:
+    """Numbers of several runs in order; arrays have a cell per run.
+
+    `values` are the numbers as they are, `higher` and `influence` those of which the higher is
+    better (`join_numbers`). `sets` are the ranks with their joint 95 % confidence sets. `warning`
+    says why the sets may be too narrow, "" where nothing is known against them.
+    """
+
+    values: NDArray[np.float64]
+    higher: NDArray[np.float64]
+    influence: Matrix
+    sets: RankSets
+    warning: str
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedNumbers:
     """A number of several runs: values, influences by cluster (a column per run), and freedom.
 
     The influences have the corrections of a comparison of two runs: those of a block of g clusters
     are enlarged by the root of g / (g - 1) * (1 + 1 / g) (`paired_tests.compare_clusters`).
-    `freedom` is the degrees of freedom of the differences, on average over the pairs.
+    `freedom` is the degrees of freedom of the differences, on average over the pairs. `weight` is
+    that of each cluster.
     """
 
     values: NDArray[np.float64]
     influence: Matrix
     freedom: float
+    weight: NDArray[np.float64]
 
 
-def join_numbers(numbers: Sequence[Linearisation], clusters: Sequence[Names]) -> RankedNumbers:
+def rank_numbers(
+    numbers: Sequence[Linearisation],
+    rows: Sequence[Columns],
+    *,
+    lower_is_better: bool = False,
+    draws: int = SET_DRAWS,
+) -> NumberRanking:
+    """Return the ranks of runs by their numbers, each over its rows, with their confidence sets.
+
+    Every number must have a value, and there must be two clusters at least. `draws` are those of
+    the critical value.
+    """
+    joined = join_numbers(numbers, [each.cluster for each in rows])
+    sign = -1.0 if lower_is_better else 1.0
+    higher, influence = sign * joined.values, sign * joined.influence
+    sets = rank_confidence_sets(higher, influence, freedom=joined.freedom, draws=draws)
+    items = {
+        item
+        for number, each in zip(numbers, rows, strict=True)
+        for item in each.item[number.counted].tolist()
+    }
+    warning = ranking_warning(joined.weight, len(items))
+    return NumberRanking(joined.values, higher, influence, sets, warning)
+
+
+def missing_items_warnings(
+    runs: Sequence[str], n_missing: Sequence[int], unit: str = "common item", plural: str = "",
+    fault: str = "not run",
+) -> list[str]:  # fmt: skip
+    """Return warnings about runs whose value is not over all common items, the worst first.
+
+    `unit`, its `plural` and `fault` say of what a run lacks how many, and why.
+    """
+    lacking = sorted((-n, at) for at, n in enumerate(n_missing) if n)
+    listed = [
+        f"{runs[at]}: {number_format.pluralize(-n, unit, plural)} {fault}; its value is over the "
+        "others"
+        for n, at in lacking[:MAX_RUNS_LISTED]
+    ]
+    if n_more := len(lacking) - len(listed):
+        listed.append(f"the same holds for {number_format.pluralize(n_more, 'more run')}")
+    return listed
+
+
+def join_numbers(numbers: Sequence[Linearisation], clusters: Sequence[Names]) -> JoinedNumbers:
     """Return the numbers of runs over common clusters; each has the clusters of its rows.
 
     Few clusters with much weight, such as five conversations with a fifth of it, leave few degrees
@@ -87,7 +158,7 @@ def join_numbers(numbers: Sequence[Linearisation], clusters: Sequence[Names]) ->
     found = ClusterDifferences(typical, weight, own, block)
     _, freedom = difference_variance(found, is_share=True)
     values = np.array([each.value for each in numbers], dtype=np.float64)
-    return RankedNumbers(values, influence * scale[:, None], freedom)
+    return JoinedNumbers(values, influence * scale[:, None], freedom, weight)
 
 
 def category_means(matrix: ScoreMatrix) -> tuple[list[str], Matrix, NDArray[np.int64]]:
@@ -143,12 +214,6 @@ def weigh_otherwise(matrix: ScoreMatrix, *, seed: int = 0) -> WeightSensitivity:
     )
 
 
-def competition_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return 1 + the number of higher values, along the last axis."""
-    higher: NDArray[np.int64] = (values[..., None, :] > values[..., :, None] + 1e-12).sum(axis=-1)
-    return 1 + higher
-
-
 def repeat_error(
     items: Sequence[Names], categories: Sequence[Names], values: Sequence[NDArray[np.float64]],
     weights: Mapping[str, float],
@@ -156,8 +221,8 @@ def repeat_error(
     """Return the standard error of a run's value that comes from asking again alone.
 
     The arrays have, for each run, a cell per (item, repeat). The error is the root of the mean over
-    runs; None where no item was asked twice. A difference of two runs of one model, an A/A
-    comparison, is mostly below 1.96 times the square root of two times this.
+    runs; None where no item was asked twice. In 95 % of cases two runs of one model, an A/A
+    comparison, differ by at most NORMAL_QUANTILE times the root of two times this.
     """
     found = [
         error

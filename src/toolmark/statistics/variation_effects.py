@@ -11,6 +11,7 @@ from msgspec import structs
 
 from toolmark.core import number_format
 from toolmark.core.records import Cell, Estimate, Record, Table
+from toolmark.statistics.interval_warnings import warned_numbers_note
 from toolmark.statistics.metric_formulas import FilteredFormula, Metric
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
 from toolmark.statistics.score_columns import Columns
@@ -77,7 +78,9 @@ def effect_table(effects: Sequence[VariationEffect], rule: str) -> Table:
         title=f"{TITLE} ({rule})" if rule else TITLE,
         head=("variation", "tasks", "as asked", "varied", "difference", "p", "detectable"),
         rows=tuple(rows),
-        note=NOTE,
+        note=" ".join(
+            filter(None, (NOTE, warned_numbers_note(x.comparison.difference for x in effects)))
+        ),
     )
 
 
@@ -96,6 +99,7 @@ def summary_fields(effects: Sequence[VariationEffect]) -> list[dict[str, Any]]:
             "n": effect.comparison.n_pairs,
             **({"n_groups": effect.comparison.n_groups} if effect.comparison.n_groups else {}),
             **({} if effect.comparison.difference.is_share else {"is_share": False}),
+            **({"warning": warning} if (warning := effect.comparison.difference.warning) else {}),
         }
         for effect in effects
     ]

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
+from tests.statistics.ranked_scores import rank_scores
 
 from toolmark.core.errors import UsageError
+from toolmark.core.records import Task
 from toolmark.official_bfcl import errata, official_data
 from toolmark.studio.bfcl_audit import audit_report, folder_audit, published_rows
 from toolmark.studio.bfcl_audit.audit_report import AuditReport, CategoryAudit
@@ -330,6 +333,40 @@ def test_ranks_are_those_of_the_values(tmp_path: Path, right_rows: Rows) -> None
             (2, 2, 2),
             (3, 3, 3),
         ]
+
+
+def test_ranks_are_those_of_rank() -> None:
+    """Sets, critical value and warning of an audit are those of the function that `rank` uses.
+
+    An entry that counts for no model is none that the values rest on. One that does not count for
+    a single model is said.
+    """
+    rng = np.random.default_rng(3)
+    scores = (rng.random((60, 3)) < [0.9, 0.6, 0.5]).astype(float)
+    scores[7] = np.nan
+    scores[8, 1] = np.nan
+    tasks = [
+        Task(id=f"t{i}", suite="bfcl", turns=(), axes={"group": f"g{i // 4}"}) for i in range(60)
+    ]
+    values = [{task.id: x for task, x in zip(tasks, column, strict=True)} for column in scores.T]
+    found = audit_report.rank_models("any", ("a", "b", "c"), tasks, values)
+    wanted = rank_scores(scores, np.arange(60) // 4)
+    assert found is not None and found.critical_value == wanted.sets.critical_value
+    by_model = {each.model: each for each in found.models}
+    for at, name in enumerate("abc"):
+        place = by_model[name]
+        assert place.value == wanted.values[at]
+        assert (place.rank, place.low, place.high) == (
+            wanted.sets.rank[at],
+            wanted.sets.low[at],
+            wanted.sets.high[at],
+        )
+    assert found.n_entries == 59
+    assert found.warnings == [
+        wanted.warning,
+        "b: 1 common entry not counted; its value is over the others",
+    ]
+    assert "15 groups" in wanted.warning
 
 
 # --- files that are not what they should be ---------------------------------------------

@@ -146,4 +146,5 @@ def _above_fields(above: Estimate) -> dict[str, Any]:
         "high": above.high,
         "n": above.n,
         **({} if above.is_share else {"is_share": False}),
+        **({"warning": above.warning} if above.warning else {}),
     }

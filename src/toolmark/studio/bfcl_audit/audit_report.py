@@ -12,10 +12,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark.core.records import Estimate, Record
+from toolmark.core.records import Estimate, Record, Task
 from toolmark.official_bfcl import errata, official_data
+from toolmark.statistics import run_ranking
 from toolmark.statistics.estimates import estimate_mean
-from toolmark.statistics.rank_sets import mean_influence, rank_confidence_sets
+from toolmark.statistics.linearisation import linearise_mean
 from toolmark.statistics.score_columns import Columns
 from toolmark.studio.bfcl_audit.difference_reasons import DifferenceReason
 from toolmark.studio.bfcl_audit.published_entries import ChangedEntry
@@ -76,13 +77,18 @@ class RankedModel(Record, frozen=True, kw_only=True):
 
 
 class Ranking(Record, frozen=True, kw_only=True):
-    """The ranks of all models over the entries that all of them have."""
+    """The ranks of all models over the entries that all of them have.
+
+    `n_entries` counts those that count for any model. `warnings` say what is known against the
+    sets.
+    """
 
     title: str
     n_entries: int
     n_clusters: int
     critical_value: float
     models: list[RankedModel]
+    warnings: list[str] = []
 
 
 class AuditReport(Record, frozen=True, kw_only=True):
@@ -201,27 +207,26 @@ def _estimate_values(
 ) -> Estimate:
     values = np.array([value_of(entry) for entry in entries], dtype=float)
     counted = [entry for entry, value in zip(entries, values, strict=True) if value == value]
-    found = estimate_mean(_make_columns(counted, values[~np.isnan(values)]), "")
-    return found
+    tasks = [entry.task for entry in counted]
+    return estimate_mean(_make_columns(tasks, values[~np.isnan(values)]), "")
 
 
-def _make_columns(entries: Sequence[JudgedEntry], values: NDArray[np.float64]) -> Columns:
-    ids = np.array([entry.task.id for entry in entries], dtype=object)
-    n = len(entries)
+def _make_columns(tasks: Sequence[Task], values: NDArray[np.float64]) -> Columns:
+    """Return a row for each task; a value of nan does not count."""
+    ids = np.array([task.id for task in tasks], dtype=object)
+    n = len(tasks)
     nothing = np.full(n, "", dtype=object)
     return Columns(
         task=ids,
         item=ids,
-        category=np.array([entry.task.category for entry in entries], dtype=object),
+        category=np.array([task.category for task in tasks], dtype=object),
         repeat=np.zeros(n, dtype=np.int64),
-        run=np.ones(n, dtype=bool),
+        run=~np.isnan(values),
         correct=values == 1,
         value=values,
         cause=nothing,
         suite_cause=nothing,
-        axes={
-            "group": np.array([entry.task.axes.get("group", "") for entry in entries], dtype=object)
-        },
+        axes={"group": np.array([task.axes.get("group", "") for task in tasks], dtype=object)},
         parts={},
     )
 
@@ -235,13 +240,12 @@ class ScoreTable:
     def __init__(self) -> None:
         self.models: list[str] = []
         self._values: dict[str, list[dict[str, float]]] = {}
-        self._clusters: dict[str, str] = {}
+        self._tasks: dict[str, Task] = {}
 
     def add_model(self, judged: JudgedModel) -> None:
         """Add the values of a model."""
         self.models.append(judged.name)
-        for entry in judged.entries:
-            self._clusters[entry.task.id] = entry.task.axes.get("group") or entry.task.id
+        self._tasks.update((entry.task.id, entry.task) for entry in judged.entries)
         for title, value_of in (
             ("as published", published_value),
             ("judged again", reproduced_value),
@@ -254,35 +258,61 @@ class ScoreTable:
         """Return the rankings that can be computed: of two models or more, with values each."""
         return [
             ranking
-            for title, columns in self._values.items()
-            if (ranking := self._rank_models(title, columns)) is not None
+            for title, values in self._values.items()
+            if (ranking := rank_models(title, self.models, self._tasks.values(), values))
+            is not None
         ]
 
-    def _rank_models(self, title: str, columns: Sequence[Mapping[str, float]]) -> Ranking | None:
-        common = [id for id in self._clusters if all(id in column for column in columns)]
-        scores = np.array([[column[id] for column in columns] for id in common], dtype=float)
-        clusters = [self._clusters[id] for id in common]
-        if len(columns) < 2 or len(set(clusters)) < 2 or np.isnan(scores).all(axis=0).any():
-            return None
-        means, influence = mean_influence(scores, clusters)
-        sets = rank_confidence_sets(means, influence)
-        order = np.lexsort((np.arange(len(means)), sets.rank))
-        return Ranking(
-            title=title,
-            n_entries=len(common),
-            n_clusters=sets.n_clusters,
-            critical_value=sets.critical_value,
-            models=[
-                RankedModel(
-                    model=self.models[at],
-                    value=float(means[at]),
-                    rank=int(sets.rank[at]),
-                    low=int(sets.low[at]),
-                    high=int(sets.high[at]),
-                )
-                for at in order
-            ],
-        )
+
+def rank_models(
+    title: str,
+    models: Sequence[str],
+    tasks: Iterable[Task],
+    values: Sequence[Mapping[str, float]],
+) -> Ranking | None:
+    """Return the ranks of models by the mean of their values by entry, nan for what does not count.
+
+    Only entries that all models have are used. None for fewer than two models or groups of entries,
+    and where no entry of a model counts.
+    """
+    common = [task for task in tasks if all(task.id in by_entry for by_entry in values)]
+    rows = [
+        _make_columns(common, np.array([by_entry[task.id] for task in common], dtype=float))
+        for by_entry in values
+    ]
+    n_missing = [int((~each.run).sum()) for each in rows]
+    n_clusters = len({cluster for each in rows for cluster in each.cluster[each.run]})
+    if len(rows) < 2 or n_clusters < 2 or max(n_missing) == len(common):
+        return None
+    found = run_ranking.rank_numbers([linearise_mean(each) for each in rows], rows)
+    sets = found.sets
+    n_never = int(np.all([~each.run for each in rows], axis=0).sum())
+    return Ranking(
+        title=title,
+        n_entries=len(common) - n_never,
+        n_clusters=sets.n_clusters,
+        critical_value=sets.critical_value,
+        models=[
+            RankedModel(
+                model=models[at],
+                value=float(found.values[at]),
+                rank=int(sets.rank[at]),
+                low=int(sets.low[at]),
+                high=int(sets.high[at]),
+            )
+            for at in np.lexsort((np.arange(len(rows)), sets.rank))
+        ],
+        warnings=[
+            *([found.warning] if found.warning else []),
+            *run_ranking.missing_items_warnings(
+                models,
+                [n - n_never for n in n_missing],
+                "common entry",
+                "common entries",
+                "not counted",
+            ),
+        ],
+    )
 
 
 def make_report(

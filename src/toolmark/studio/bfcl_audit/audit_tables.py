@@ -59,8 +59,15 @@ def model_table(report: AuditReport) -> Table:
             "Brackets are 95 % intervals. Ranks have their joint 95 % confidence sets. Corrected: "
             "errata applied; API errors and entries that ask for another answer today are not "
             "counted; leaked calls are taken as calls."
+            + "".join(f" Warning: {warning}." for warning in _ranking_warnings(report))
         ),
     )
+
+
+def _ranking_warnings(report: AuditReport) -> list[str]:
+    """Return the warnings of the rankings in this table, each once."""
+    shown = [x for x in report.rankings if x.title in ("as published", "after corrections")]
+    return list(dict.fromkeys(warning for ranking in shown for warning in ranking.warnings))
 
 
 def _ranks_by_model(rankings: Sequence[Ranking], title: str) -> dict[str, RankedModel]:
@@ -274,6 +281,7 @@ def ranking_table(ranking: Ranking) -> Table:
             f"{number_format.format_count(ranking.n_clusters)} groups; differences count beyond "
             f"{number_format.format_fixed(ranking.critical_value, 2)} standard errors. All sets "
             "hold together with probability 95 % (Mogstad, Romano, Shaikh and Wilhelm 2024)."
+            + "".join(f" Warning: {warning}." for warning in ranking.warnings)
         ),
         is_collapsed=True,
     )
