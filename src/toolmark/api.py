@@ -18,7 +18,7 @@ import uvloop
 from toolmark.core.errors import Rejected, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
-from toolmark.core.records import Check, Sampling, Task
+from toolmark.core.records import Check, Sampling, Score, Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.models import model_resolver, run_spending
 from toolmark.runs import (
@@ -437,17 +437,20 @@ def check(
     *,
     limit: int = 200,
     judge_model: JudgeModel | None = None,
+    shortcut_time_s: float = 10.0,
     **parameters: Any,
 ) -> list[Check]:
     """Prove a suite before money is spent; no model is asked.
 
     Every row of a file is read. Then the controls are played on the first `limit` tasks: the oracle
     must be right, an empty reply only where the rows say so, and twice the same must come out.
+    Agents that know one surface feature of a request are played too: what they score is a weakness.
 
     Args:
         suite: A suite, or the name of one: a file of rows, `FILE.py:NAME`, or a built-in suite.
         limit: On how many tasks the controls are played.
         judge_model: The judge of a suite that needs one, such as a Python function.
+        shortcut_time_s: For how many seconds shortcut agents are played, 0 for none.
         parameters: Suite parameters, for a suite that is named.
     """
     from toolmark.authoring import (
@@ -482,8 +485,17 @@ def check(
                 floors="off",
             )
 
-        has_judge = judge_model is not None
-        found = suite_checks.check_suite(loaded, play, limit=limit, has_judge=has_judge)
+        def play_shortcut(played: Run, agent: str, time_s: float) -> Sequence[Score]:
+            return uvloop.run(run_floors.play_shortcut(played, loaded, agent, time_s))
+
+        found = suite_checks.check_suite(
+            loaded,
+            play,
+            play_shortcut,
+            limit=limit,
+            has_judge=judge_model is not None,
+            shortcut_time_s=shortcut_time_s,
+        )
         # of a file of rows the most frequent answer was counted over all rows
         counted = {shortcut_checks.FREQUENT_ANSWER} if of_rows else set()
         return checks + [each for each in found if each.name not in counted]

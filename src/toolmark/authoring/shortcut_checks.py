@@ -15,6 +15,7 @@ from toolmark.core.environment import Environment, method_tools
 from toolmark.core.number_format import format_count, format_percent, pluralize
 from toolmark.core.records import Chart, Check, Score, Table, Task, Tool, Trajectory
 from toolmark.environments.class_environments import ClassEnvironmentOpener
+from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
 
 CHARS_PER_TOKEN = 4  # of English text and JSON, roughly
@@ -28,12 +29,13 @@ _WORD = re.compile(r"\w+")
 
 
 class Played(NamedTuple):
-    """The scores of one control, the trajectories, and what the suite shows of them."""
+    """The scores of one control, the trajectories, and what the suite shows of them; its run."""
 
     scores: list[Score]
     trajectories: list[Trajectory]
     value: float | None
     shown: tuple[Table | Chart, ...]
+    run: Run
 
 
 class CheckedTasks(NamedTuple):

@@ -91,6 +91,19 @@ _TEXT_RULES: Mapping[str, Callable[[str], str]] = {
     "last-word": _last_word,
 }
 SHORTCUT_NAMES = (*_TOOL_RULES, *_TEXT_RULES)
+SHORTCUTS: Mapping[str, str] = {
+    "control/null": "replies nothing",
+    "control/always-call": "calls the first tool without arguments, again and again",
+    "baseline/first-tool": "calls the first tool with values of the request",
+    "baseline/last-tool": "calls the last tool with values of the request",
+    "baseline/longest-tool": "calls the tool with the longest description",
+    "baseline/shortest-tool": "calls the tool with the shortest description",
+    "baseline/last-number": "replies with the last number of the request",
+    "baseline/largest-number": "replies with the largest number of the request",
+    "baseline/longest-word": "replies with the longest word of the request",
+    "baseline/last-word": "replies with the last word of the request",
+}
+"""The ten that play every suite, each with what it does."""
 
 
 def make_shortcut(name: str) -> ShortcutAgent:

@@ -29,6 +29,12 @@ def check(
         int, options.option("--limit", min=1, help="On how many tasks the controls are played.")
     ] = 200,
     judge_model: options.JudgeModelName = None,
+    shortcut_time: Annotated[
+        float,
+        options.option(
+            "--shortcut-time", min=0, help="Seconds that shortcut agents are played; 0 plays none."
+        ),
+    ] = 10.0,
     show: Annotated[
         int,
         options.option("--show", min=0, help="Print so many rows as a model will see them."),
@@ -38,7 +44,8 @@ def check(
     """Prove rows or a suite before money is spent; no model is asked. Exit code 1 for a fault.
 
     Every row is read: its fields, tools, schemas and expected calls. Then the controls are played:
-    the oracle must be right in every task, and doing nothing only where the row says so.
+    the oracle must be right in every task, and doing nothing only where the row says so. Agents
+    that know one surface feature of a request are played too, and what they score is said.
     """
     from toolmark import api
     from toolmark.authoring import row_checks, row_file_names, rows_suite
@@ -48,7 +55,9 @@ def check(
     if show and not row_file_names.is_row_file(suite):
         raise UsageError("--show prints rows; next: toolmark run SUITE -m MODEL --dry-run")
     with consoles.divert_stdout():
-        checks = api.check(suite, limit=limit, judge_model=judge_model, **values)
+        checks = api.check(
+            suite, limit=limit, judge_model=judge_model, shortcut_time_s=shortcut_time, **values
+        )
     rows: list[Task] = []
     if show:
         with suppress(DataError):  # of a file without rows, which a check names

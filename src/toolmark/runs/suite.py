@@ -241,6 +241,8 @@ class Defaults:
     - `adapt_to_model`: returns the suite as it asks one model. It may raise UsageError.
     - `floors`: the agents that a run is measured against, `control/NAME` or `baseline/NAME`, each
       with what it does in words. They are played on the tasks of every run and need no key.
+    - `shortcuts`: further agents, as `floors`, that know one surface feature of these tasks, such
+      as the length of an option. `toolmark check` plays them with those that play every suite.
     """
 
     sampling: Sampling = field(default_factory=Sampling)
@@ -249,6 +251,7 @@ class Defaults:
     unsampled_categories: tuple[str, ...] = ()
     adapt_to_model: Callable[[Suite, AskedModel], Suite] | None = None
     floors: Mapping[str, str] = field(default_factory=lambda: GENERAL_FLOORS)
+    shortcuts: Mapping[str, str] = field(default_factory=dict)
 
 
 def _user_texts(task: Task) -> Iterator[str]:

@@ -23,6 +23,7 @@ from toolmark.core.files import cache_folder, file_sha256
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.number_format import format_count
+from toolmark.core.records import Score
 from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.environments.search_providers import forbid_web
 from toolmark.models.model_resolver import forbid_asking
@@ -175,16 +176,12 @@ async def _compute_floor(
     run: Run, suite: Suite, name: str, description: str, scorer_sha256: str, pace: FloorPace
 ) -> Floor:
     try:
-        if not name.startswith(FLOOR_SCHEMES):
-            raise UsageError(f"a floor is a control or a baseline, got {name!r}")
-        model = make_model(name, suite=suite, media=MediaStore(run.path / "media"))
+        model = _make_agent(run, suite, name)
         cached = _cached_file(run, suite, model, scorer_sha256)
         found = _read_cached(cached)
         if found is not None:
             return structs.replace(found, description=description)
-        with forbid_asking(True), forbid_web():
-            format_name = "native" if "native" in suite.tool_formats else run.info.plan.tool_format
-            scores = await play_floor(run, suite, model, suite.tool_formats[format_name], pace)
+        scores = await _play_agent(run, suite, model, pace)
     except ToolmarkError as error:
         return Floor(name=name, description=description, reason=str(error))
     ran = any(score.verdicts for score in scores)
@@ -195,6 +192,33 @@ async def _compute_floor(
     floor = Floor(name=name, description=description, scores=scores)
     _write_cached(cached, floor)
     return floor
+
+
+def _make_agent(run: Run, suite: Suite, name: str) -> Model:
+    if not name.startswith(FLOOR_SCHEMES):
+        raise UsageError(f"a floor is a control or a baseline, got {name!r}")
+    return make_model(name, suite=suite, media=MediaStore(run.path / "media"))
+
+
+async def _play_agent(run: Run, suite: Suite, model: Model, pace: FloorPace) -> tuple[Score, ...]:
+    with forbid_asking(True), forbid_web():
+        format_name = "native" if "native" in suite.tool_formats else run.info.plan.tool_format
+        return await play_floor(run, suite, model, suite.tool_formats[format_name], pace)
+
+
+async def play_shortcut(run: Run, suite: Suite, name: str, time_s: float) -> tuple[Score, ...]:
+    """Return what an agent without a key scores on the tasks of a stored run.
+
+    Raises ToolmarkError for an agent that cannot play the suite or plays no task, and where it
+    takes longer than `time_s` seconds.
+    """
+    pace = FloorPace()
+    pace.enter_foreground(time_s)
+    scores = await _play_agent(run, suite, _make_agent(run, suite, name), pace)
+    if not any(score.verdicts for score in scores):
+        first = next((each.failure for each in scores if each.failure is not None), None)
+        raise ToolmarkError(first.summary if first is not None else "it played no task")
+    return scores
 
 
 # --- the cache --------------------------------------------------------------------------
