@@ -26,6 +26,7 @@ from toolmark.core.svg import Markup
 from toolmark.reports import (
     episode_block,
     html_report,
+    page_sections,
     run_facts,
     run_names,
     score_tables,
@@ -264,10 +265,11 @@ def report(runs: Sequence[Run], tidy: Normaliser, *, episodes: int = 4) -> Json:
             "sides": [_side(side) for side in sides],
             "own": [[_plain(each) for each in own.tables] for own in shown],
             "parts": [
-                _plain(table_format.make_grid(table)) for table in score_tables.score_tables(sides)
+                _plain(html_report._score_grid(table, runs, sides))
+                for table in score_tables.score_tables(sides)
             ],
-            "overviews": _plain(run_facts.suite_overviews(runs, sides, shown, columns)),
-            "profiles": _plain(run_facts.suite_profiles(runs, sides, shown, columns)),
+            "overviews": _plain(page_sections.suite_overviews(runs, reported, shown, columns)),
+            "profiles": _plain(page_sections.suite_profiles(runs, reported, shown, columns)),
             "comparisons": [_plain(each) for each in html_report._comparison_sections(runs)],
             "cautions": run_facts.runs_by_caution(sides),
             "terminal": [
@@ -291,6 +293,8 @@ def _side(side: Any) -> Json:
     ]
     made["origins"] = [key for key, _ in made["origins"]]
     replies = made.pop("replies")
+    for rule in made["rules"]:
+        del rule["episodes_by_name"]  # the links of the page's own table have it
     measured = ("Times of replies", "Speed of output")
     if shown := [each["title"] if each["title"] in measured else each for each in replies]:
         made["replies"] = shown

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from toolmark.core.records import Chart, Series
-from toolmark.reports import charts, heat_map, run_facts
+from toolmark.reports import charts, heat_map, page_sections
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -39,7 +39,7 @@ def test_names_of_charts_show_what_a_browser_would_obey(kind: Any) -> None:
     ElementTree.fromstring(drawn)
     obeyed = {"\u202e", "\x00", "\u2066", "\ufffd"}
     assert not obeyed & {*drawn} and "\\u202e" in drawn
-    ((reported, _),) = next(run_facts._page_sections([replace(made, note=odd)])).charts
+    ((reported, _),) = next(page_sections.make_sections([replace(made, note=odd)])).charts
     assert not obeyed & {*reported.title, *reported.note}
 
 

@@ -11,7 +11,7 @@ from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import EpisodeFilter, Label, Score, Verdict
 from toolmark.statistics.episode_filters import FilterFinder
 from toolmark.statistics.group_tables import count_run, group_table
-from toolmark.statistics.score_columns import Columns, Mask, gather_columns
+from toolmark.statistics.score_columns import Columns, Mask, Names, gather_columns
 
 
 def draw_scores(rng: random.Random, n: int) -> list[Score]:
@@ -39,18 +39,24 @@ def draw_scores(rng: random.Random, n: int) -> list[Score]:
 def selected(columns: Columns, found: EpisodeFilter) -> Mask:
     """Apply a filter as the page does."""
     mask = np.ones(len(columns), dtype=bool)
-    if found.outcome:
+    if found.outcome == "run":
+        mask &= columns.run
+    elif found.outcome:
         ran = np.where(columns.correct, "correct", "incorrect")
         mask &= np.where(columns.run, ran, "not_run") == found.outcome
     for word, column in zip(found.cause, (columns.cause, columns.suite_cause), strict=False):
-        mask &= column == word
+        mask &= (column == word) | (word == "")
     if found.category:
-        mask &= columns.category == found.category
+        mask &= among(columns.category, found.category)
     for name, level in found.axes.items():
-        mask &= columns.axis(name) == level
-    for name, word in found.traits.items():
-        mask &= columns.trait_column(name) == word
+        mask &= among(columns.axis(name), level)
+    for name, words in found.traits.items():
+        mask &= among(columns.trait_column(name), words)
     return mask
+
+
+def among(column: Names, words: str | tuple[str, ...]) -> Mask:
+    return np.isin(column, np.array([words] if isinstance(words, str) else words, dtype=object))
 
 
 def test_a_filter_selects_exactly_its_rows() -> None:
@@ -71,6 +77,30 @@ def test_a_filter_selects_exactly_its_rows() -> None:
         assert found.axes["core"] == core
         assert bool(found.category) == bool(category)
     assert n_found == 18
+
+
+def test_rows_with_one_of_several_words_and_those_that_ran_have_a_filter() -> None:
+    columns = gather_columns(draw_scores(random.Random(6), 300), "official")
+    finder = FilterFinder(columns)
+    core = columns.axis("core")
+    for mask in (
+        columns.run,
+        np.isin(core, ["5", "7"]),
+        np.isin(core, ["5", "7"]) & columns.run & (columns.category == "a"),
+        columns.suite_cause == "x",
+        (core == "6") & (columns.cause == "state"),
+    ):
+        found = finder.find_filter(columns.where(mask))
+        assert found is not None and (selected(columns, found) == mask).all()
+
+
+def test_a_cover_has_the_rows_and_no_more_than_their_words_tell() -> None:
+    columns = gather_columns(draw_scores(random.Random(7), 300), "official")
+    finder = FilterFinder(columns)
+    within = columns.run & (columns.axis("core") == "5")
+    mask = within & (np.arange(300) % 3 > 0)
+    found = finder.find_cover(columns.where(mask))
+    assert found is not None and (selected(columns, found) == within).all()
 
 
 def test_rows_that_no_filter_selects_have_none() -> None:

@@ -21,6 +21,7 @@ from toolmark.core.records import Audio, Chart, Drawing, Ruling, Step, Table, Ve
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.formats.executor_json import strip_thoughts
 from toolmark.scoring.episode import Episode
+from toolmark.statistics.episode_filters import link_rows
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.metric_formulas import Mean, Metric, UnboundedMean
 from toolmark.statistics.row_filters import RowFilter
@@ -292,7 +293,7 @@ def fault_tables(columns: Columns) -> list[Table]:
     """Return the table of the faults by kind; none where the user had none."""
     if not np.nansum(columns.part(FAULT_PART)):
         return []
-    rows = []
+    rows, parts = [], []
     for name, meaning in MEANING_BY_FAULT.items():
         has_fault = columns.part(fault_part(name)) == 1
         if n := int(has_fault.sum()):
@@ -300,17 +301,17 @@ def fault_tables(columns: Columns) -> list[Table]:
             share = estimate_mean(with_values(columns, is_faulty), "").value
             value = estimate_mean(columns.where(has_fault), "").value
             rows.append((meaning, n, share, value))
-    return [
-        Table(
-            title="Faults of the simulated user",
-            head=("the user", "episodes", "share of episodes", "score in them"),
-            rows=tuple(rows),
-            note="An episode may have several faults. Episodes with faults are not a random "
-            "sample: where the two numbers of the headline differ much, try another model of the "
-            "user.",
-            n_shaded_columns=2,
-        )
-    ]
+            parts.append(columns.where(has_fault))
+    table = Table(
+        title="Faults of the simulated user",
+        head=("the user", "episodes", "share of episodes", "score in them"),
+        rows=tuple(rows),
+        note="An episode may have several faults. Episodes with faults are not a random "
+        "sample: where the two numbers of the headline differ much, try another model of the "
+        "user.",
+        n_shaded_columns=2,
+    )
+    return [link_rows(table, columns, parts)]
 
 
 def fault_part(name: str) -> str:

@@ -477,15 +477,19 @@ Cell: TypeAlias = str | float | int | bool | None
 class EpisodeFilter(Record, frozen=True, kw_only=True):
     """Which episodes of a run are meant; "" and empty for any. It has the page's filters.
 
-    `cause` has a cause and, if it is meant too, the suite's own class.
+    `outcome`: `run` is any that was run. `cause` has a cause, "" for any, and, if it is meant too,
+    the suite's own class. A category, an axis and a trait may have several words: an episode has
+    one of them, and "" among them stands for an episode without a word. `task` is the id of a task
+    or an item.
     """
 
     rule: str = ""
-    outcome: Literal["", "correct", "incorrect", "not_run"] = ""
+    outcome: Literal["", "correct", "incorrect", "not_run", "run"] = ""
     cause: tuple[str, ...] = ()
-    category: str = ""
-    axes: dict[str, str] = {}
-    traits: dict[str, str] = {}
+    category: str | tuple[str, ...] = ""
+    axes: dict[str, str | tuple[str, ...]] = {}
+    traits: dict[str, str | tuple[str, ...]] = {}
+    task: str = ""
 
 
 class Table(Record, frozen=True, kw_only=True, tag="table"):

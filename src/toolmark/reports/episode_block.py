@@ -212,6 +212,7 @@ def _episode_line(run: int, task: Task, repeat: int, steps: Sequence[Step]) -> d
     return {
         "run": run,
         "id": table_format.visible_text(task.id),
+        **({"item": table_format.visible_text(task.item)} if task.item != task.id else {}),
         "repeat": repeat,
         "category": table_format.visible_text(task.category),
         "axes": {name: table_format.visible_text(level) for name, level in task.axes.items()},

@@ -45,9 +45,17 @@ class Causes:
 
 
 def count_causes(
-    index: int, scores: Iterable[Score], rule: str, suite_cause_descriptions: Mapping[str, str]
+    index: int,
+    scores: Iterable[Score],
+    rule: str,
+    suite_cause_descriptions: Mapping[str, str],
+    *,
+    has_variations: bool = False,
 ) -> Causes:
-    """Count the causes of failure under one grading rule; `index` is the run's page position."""
+    """Count the causes of failure under one grading rule; `index` is the run's page position.
+
+    With `has_variations` the page lists varied tasks too, which the links leave out.
+    """
     primary: Counter[tuple[str, str]] = Counter()
     secondary: Counter[tuple[str, str]] = Counter()
     examples: dict[tuple[str, str], tuple[Label, Score]] = {}
@@ -76,6 +84,7 @@ def count_causes(
             total,
             secondary[key],
             *examples[key],
+            has_variations,
         )
         for key in keys
     ]
@@ -109,6 +118,7 @@ def _cause_row(
     n_also: int,
     label: Label,
     score: Score,
+    has_variations: bool,
 ) -> Cause:
     native = table_format.visible_text(label.suite_cause)
     filter_values = [label.cause, native] if native else [label.cause]
@@ -116,6 +126,7 @@ def _cause_row(
         "run": str(index),
         "rule": rule,
         "cause": json_codec.encode_record(filter_values).decode(),
+        **({"axes": table_format.AS_ASKED} if has_variations else {}),
     }
     evidence = label.evidence if len(label.evidence) <= 300 else f"{label.evidence[:300]} …"
     return Cause(

@@ -21,11 +21,12 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.failure import NO_VERDICT
 from toolmark.core.files import atomic_file
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Attempt, Task, Trajectory
+from toolmark.core.records import Attempt, Table, Task, Trajectory
 from toolmark.core.svg import Markup
 from toolmark.reports import (
     comparison_report,
     episode_block,
+    page_sections,
     run_comparison,
     run_facts,
     run_names,
@@ -34,6 +35,7 @@ from toolmark.reports import (
 )
 from toolmark.reports.episode_selection import EpisodeSelection
 from toolmark.reports.run_facts import RunFacts
+from toolmark.reports.table_format import Grid
 from toolmark.runs.run_store import NOT_SCORED, Run
 from toolmark.runs.score_lookup import ScoreLookup
 from toolmark.runs.stored_presentation import (
@@ -41,7 +43,7 @@ from toolmark.runs.stored_presentation import (
     provisional_presentation,
     read_presentation,
 )
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.score_columns import Columns, gather_columns
 
 MAX_FLIPS_LISTED = 100  # flipped items in each direction that the page names
 TEMPLATE_FOLDER = Path(__file__).parent
@@ -87,8 +89,8 @@ def write_report(runs: Sequence[Run], path: Path, *, limit_bytes: int = 30_000_0
     shown_runs = [facts_of_run for facts_of_run, _ in gathered]
     columns = [found for _, found in gathered]
     joint_sections = {
-        "profiles": run_facts.suite_profiles(runs, shown_runs, presentations, columns),
-        "overviews": run_facts.suite_overviews(runs, shown_runs, presentations, columns),
+        "profiles": page_sections.suite_profiles(runs, run_labels, presentations, columns),
+        "overviews": page_sections.suite_overviews(runs, run_labels, presentations, columns),
     }
     selections = _EpisodeSelections(
         EpisodeSelection(limit_bytes, MAX_RECORDINGS_BYTES),
@@ -103,7 +105,7 @@ def write_report(runs: Sequence[Run], path: Path, *, limit_bytes: int = 30_000_0
             index,
             run,
             presentation.rules,
-            found[presentation.rules[0]],
+            _all_columns(run, presentation.rules[0], found[presentation.rules[0]]),
             path.parent,
         )
     frame = _template_values(runs, shown_runs) | joint_sections
@@ -119,13 +121,16 @@ def _select_episodes(
     index: int,
     run: Run,
     rules: Sequence[str],
-    table: Columns,
+    tables: Sequence[Columns],
     page_folder: Path,
 ) -> None:
     """Offer every episode of a run to its selection; `page_folder` is the page's folder."""
-    keys = [*zip(table.task.tolist(), table.repeat.tolist(), strict=True)]
-    solved = dict(zip(keys, table.correct.tolist(), strict=True))
-    absent = {key for key, ran in zip(keys, table.run.tolist(), strict=True) if not ran}
+    solved: dict[tuple[str, int], bool] = {}
+    absent: set[tuple[str, int]] = set()
+    for table in tables:
+        keys = [*zip(table.task.tolist(), table.repeat.tolist(), strict=True)]
+        solved.update(zip(keys, table.correct.tolist(), strict=True))
+        absent.update(itertools.compress(keys, (~table.run).tolist()))
     scores, views = ScoreLookup(run), StoredViews(run)
     for trajectory in run.trajectories():
         key = (trajectory.task, trajectory.repeat)
@@ -147,6 +152,12 @@ def _select_episodes(
             selections.not_run.offer_episode(
                 (index, *key), _not_run_block_maker(index, run, rules, attempt, page_folder)
             )
+
+
+def _all_columns(run: Run, rule: str, as_asked: Columns) -> list[Columns]:
+    """Return the columns of the tasks as asked, then of each kind of variation."""
+    varied = (gather_columns(run.scores(), rule, kind) for kind in run.info.plan.vary)
+    return [as_asked, *varied]
 
 
 def _block_maker(
@@ -272,7 +283,9 @@ def _template_values(runs: Sequence[Run], shown_runs: list[RunFacts]) -> dict[st
         "title": _page_title(shown_runs),
         "shown_runs": shown_runs,
         "has_floors": any(shown_run.floors is not None for shown_run in shown_runs),
-        "parts": [table_format.make_grid(table) for table in score_tables.score_tables(shown_runs)],
+        "parts": [
+            _score_grid(table, runs, shown_runs) for table in score_tables.score_tables(shown_runs)
+        ],
         "comparisons": [*_comparison_sections(runs)],
         "cautions": run_facts.runs_by_caution(shown_runs),
         "n_not_run": sum(shown_run.n_not_run for shown_run in shown_runs),
@@ -288,6 +301,15 @@ def _template_values(runs: Sequence[Run], shown_runs: list[RunFacts]) -> dict[st
         "count": number_format.format_count,
         "plural": number_format.pluralize,
     }
+
+
+def _score_grid(table: Table, runs: Sequence[Run], shown_runs: Sequence[RunFacts]) -> Grid:
+    """Return a table of scores that links to the one run, or from each column to its run."""
+    varied = any(run.info.plan.vary for run in runs)
+    if len(runs) == 1:
+        return table_format.make_grid(table, 0, has_variations=varied)
+    indices = {shown_run.name: shown_run.index for shown_run in shown_runs}
+    return table_format.make_grid(table, indices, has_variations=varied)
 
 
 def _page_title(shown_runs: Sequence[RunFacts]) -> str:

@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from toolmark.core import json_codec, number_format
-from toolmark.core.errors import DataError, suggest_names
-from toolmark.core.records import Chart, Estimate, Table
-from toolmark.core.svg import Markup
+from toolmark.core import number_format
+from toolmark.core.records import EpisodeFilter, Estimate, Table
 from toolmark.reports import (
-    charts,
-    cost_text,
     failure_causes,
     floor_text,
+    page_sections,
     reply_tables,
     run_names,
-    run_series,
+    run_setting_rows,
     table_format,
-    usage_text,
 )
 from toolmark.reports.failure_causes import Causes
 from toolmark.reports.table_format import Grid
-from toolmark.runs.costs.run_usage import RunUsage, run_usage
+from toolmark.runs.costs.run_usage import run_usage
 from toolmark.runs.floors import floor_numbers
 from toolmark.runs.floors.floor_numbers import FloorNumbers
-from toolmark.runs.run_plan import PlannedDraw
 from toolmark.runs.run_store import Run
-from toolmark.runs.stored_presentation import (
-    PRESENTATION_FILE,
-    StoredPresentation,
-    report_mismatch_as_damage,
-)
-from toolmark.runs.suite import ComparedRun
+from toolmark.runs.stored_presentation import StoredPresentation, report_mismatch_as_damage
+from toolmark.statistics.episode_filters import FilterFinder
 from toolmark.statistics.estimates import count_groups, estimate_repeat_noise
 from toolmark.statistics.interval_limits import NORMAL_QUANTILE
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns, gather_columns, without_variations
-from toolmark.suites import suite_registry
-
-MAX_NOTES = 20  # notes on one part of the environment
-MAX_NOTE_LENGTH = 600
-MAX_IDS_LISTED = 4  # ids of a selection that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +40,7 @@ class RuleNumbers:
     `units` are what n counts. `n_groups_by_name` are the numbers of groups, where rows are grouped.
     `title_by_name` are the labels that readers see instead of the names of parts.
     `title_in_whole_by_name` are the names that parts take next to runs of which they are a part.
+    `episodes_by_name` selects the episodes behind a number; None where none ran.
     """
 
     name: str
@@ -64,14 +49,7 @@ class RuleNumbers:
     n_groups_by_name: Mapping[str, int]
     title_by_name: Mapping[str, str]
     title_in_whole_by_name: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PageSection:
-    """Charts side by side, or one table, as the suite made them and in its order."""
-
-    charts: list[tuple[Chart, Markup]]
-    table: Grid | None
+    episodes_by_name: Mapping[str, EpisodeFilter | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +74,7 @@ class RunFacts:
     origins: list[tuple[str, str]]
     environment: Grid
     replies: list[Grid]
-    groups: list[PageSection]
+    groups: list[page_sections.PageSection]
     causes: list[Causes]
     not_run_reasons: Grid
     not_run_rows: Grid
@@ -179,17 +157,25 @@ def _run_facts(
         notes=list(filter(None, (_remove_interval_note(table.note) for table in repeated_tables))),
         n_planned=run.info.n_planned,
         n_not_run=int((~first.run).sum()),
-        settings=[(key, value) for key, value in _setting_rows(run, used) if value],
-        origins=_origin_rows(run),
-        environment=_environment_grid(run),
+        settings=[(key, value) for key, value in run_setting_rows.setting_rows(run, used) if value],
+        origins=run_setting_rows.origin_rows(run),
+        environment=run_setting_rows.environment_grid(run),
         replies=list(map(table_format.make_grid, reply_tables.run_tables(used.replies))),
         groups=list(
-            _page_sections((item for item in suite_tables if item not in repeated_tables), index)
+            page_sections.make_sections(
+                (item for item in suite_tables if item not in repeated_tables),
+                index,
+                has_variations=bool(plan.vary),
+            )
         ),
         causes=failure_causes.merge_equal_causes(
             [
                 failure_causes.count_causes(
-                    index, without_variations(run.scores()), name, presentation.failure_names
+                    index,
+                    without_variations(run.scores()),
+                    name,
+                    presentation.failure_names,
+                    has_variations=bool(plan.vary),
                 )
                 for name in presentation.rules
             ]
@@ -206,6 +192,8 @@ def _measure_rule(rule: str, table: Columns, metrics: Sequence[Metric]) -> RuleN
     units = {labels[m.name]: m.unit for m in metrics}
     group_counts = {labels[m.name]: count_groups(m.select_rows(table)) for m in metrics}
     label_by_name = {m.name: labels[m.name] for m in metrics if m.title}
+    finder = FilterFinder(table)
+    behind = {labels[m.name]: m.rows_behind(table) for m in metrics}
     names_in_whole = {labels[m.name]: m.title_in_whole for m in metrics if m.title_in_whole}
     return RuleNumbers(
         rule,
@@ -214,92 +202,8 @@ def _measure_rule(rule: str, table: Columns, metrics: Sequence[Metric]) -> RuleN
         {name: n for name, n in group_counts.items() if n},
         label_by_name,
         names_in_whole,
+        {name: finder.find_cover(rows.where(rows.run)) for name, rows in behind.items()},
     )
-
-
-def suite_overviews(
-    runs: Sequence[Run],
-    shown_runs: Sequence[RunFacts],
-    presentations: Sequence[StoredPresentation],
-    tables: Sequence[Mapping[str, Columns]],
-) -> dict[str, list[PageSection]]:
-    """Return the joint sections of each suite's runs; none for a suite with a single run.
-
-    Raises DataError for an unknown overview and for scores that it cannot show.
-    """
-    overviews: dict[str, list[PageSection]] = {}
-    for suite in dict.fromkeys(shown_run.suite for shown_run in shown_runs):
-        indices = [i for i, shown_run in enumerate(shown_runs) if shown_run.suite == suite]
-        first = presentations[indices[0]]
-        indices = [
-            i
-            for i in indices
-            if first.rules == presentations[i].rules and presentations[i].overview
-        ]
-        if len(indices) < 2 or not first.overview:
-            continue
-        _check_overview_name(runs[indices[0]], first.overview, suite_registry.OVERVIEWS)
-        columns_by_rule = {
-            name: {shown_runs[i].name: tables[i][name] for i in indices} for name in first.rules
-        }
-        with report_mismatch_as_damage(*(runs[i] for i in indices)):
-            if found := list(
-                _page_sections(suite_registry.load_overview(first.overview)(columns_by_rule))
-            ):
-                overviews[suite] = found
-    return overviews
-
-
-def _check_overview_name(run: Run, name: str, known_names: Iterable[str]) -> None:
-    """Raise DataError for an overview name that toolmark does not have."""
-    if name not in known_names:
-        raise DataError(
-            f"{run.path / PRESENTATION_FILE}: no overview "
-            f"{name!r}{suggest_names(name, known_names)}"
-        )
-
-
-def suite_profiles(
-    runs: Sequence[Run],
-    shown_runs: Sequence[RunFacts],
-    presentations: Sequence[StoredPresentation],
-    tables: Sequence[Mapping[str, Columns]],
-) -> dict[str, list[PageSection]]:
-    """Return the joint sections of suites with one profile; none for a single suite.
-
-    Raises DataError for an unknown profile and for scores that it cannot show.
-    """
-    sections: dict[str, list[PageSection]] = {}
-    models = run_names.distinct_model_names(runs)
-    for profile in dict.fromkeys(each.profile for each in presentations if each.profile):
-        compared_runs = [
-            ComparedRun(
-                shown_run.suite, model, shown_run.name, found, distinguishing, run.info.created
-            )
-            for run, model, distinguishing, shown_run, presentation, found in zip(
-                runs,
-                models,
-                run_names.distinguishing_settings(runs, models),
-                shown_runs,
-                presentations,
-                tables,
-                strict=True,
-            )
-            if presentation.profile == profile
-        ]
-        suite_names = dict.fromkeys(each.suite for each in compared_runs)
-        if len(suite_names) < 2:
-            continue
-        owner = next(
-            run
-            for run, presentation in zip(runs, presentations, strict=True)
-            if presentation.profile == profile
-        )
-        _check_overview_name(owner, profile, suite_registry.PROFILES)
-        with report_mismatch_as_damage(*runs):
-            if found := list(_page_sections(suite_registry.load_profile(profile)(compared_runs))):
-                sections[", ".join(suite_names)] = found
-    return sections
 
 
 def _remove_interval_note(note: str) -> str:
@@ -366,127 +270,3 @@ def _noise_sentence(table: Columns) -> str:
         f"({number_format.pluralize(floor.n, 'task')}), so the same model asked again would move "
         f"this score by about ±{shift} points for that reason alone."
     )
-
-
-def _setting_rows(run: Run, used: RunUsage) -> Iterator[tuple[str, str]]:
-    info, plan = run.info, run.info.plan
-    yield "suite", run_names.label_suite(plan.suite, info.data_label)
-    yield "model", table_format.visible_text(plan.model)
-    yield "base URL", plan.base_url
-    yield "simulated user", table_format.visible_text(plan.user.get("model", ""))
-    yield "served as", table_format.visible_text(", ".join(info.served_models))
-    yield "tool format", plan.tool_format
-    yield "parameters", _settings_text(plan.parameters)
-    yield "sampling", _settings_text(msgspec.to_builtins(plan.sampling)) or "the endpoint's own"
-    yield "left out", "; ".join(run_names.left_out_settings(info))
-    yield "seed", str(info.seed)
-    yield "tasks × repeats", f"{number_format.format_count(info.n_tasks)} × {plan.repeats}"
-    yield "selection", _selection_text(run)
-    series = run_series.find_series(run)
-    yield "runs", run_series.describe_series(series)
-    yield "logbook", table_format.visible_text("; ".join(series.faults if series else ()))
-    yield "created", info.created
-    yield "took", usage_text.usage_line(used)
-    yield (
-        "cost",
-        table_format.visible_text(
-            cost_text.cost_line(used).removeprefix("cost ").removeprefix("of ")
-        ),
-    )
-    yield "command", table_format.visible_text(info.command)
-    yield "folder", table_format.visible_text(str(run.path))
-
-
-def _selection_text(run: Run) -> str:
-    plan = run.info.plan
-    chosen = {
-        "limit": plan.limit,
-        "sample": plan.sample,
-        "tasks": plan.tasks,
-        "plan": "" if plan.study is None else _draw_text(plan.study),
-        "ids": list(plan.ids) if len(plan.ids) <= MAX_IDS_LISTED else _shortened_ids(plan.ids),
-    }
-    return _settings_text(chosen)
-
-
-def _draw_text(draw: PlannedDraw) -> str:
-    n_items = number_format.pluralize(draw.n_items, "item")
-    without = (
-        f", without {number_format.format_count(len(draw.excluded_items))} of the pilot"
-        if draw.excluded_items
-        else ""
-    )
-    return f"{n_items}{without} (seed {draw.seed}, sha256 {draw.plan_sha256[:12]})"
-
-
-def _shortened_ids(ids: Sequence[str]) -> str:
-    return f"{number_format.format_count(len(ids))} ids ({', '.join(ids[:MAX_IDS_LISTED])}, …)"
-
-
-def _settings_text(values: Mapping[str, Any]) -> str:
-    """Return settings as text; unset ones are omitted."""
-    unset: tuple[Any, ...] = (None, "", [], (), {})
-    return ", ".join(f"{key} = {_setting_text(x)}" for key, x in values.items() if x not in unset)
-
-
-def _setting_text(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_setting_text, value))}]"
-    text = (
-        value
-        if isinstance(value, str)
-        else json_codec.encode_record(json_codec.to_plain_json(value)).decode()
-    )
-    return table_format.visible_text(text)
-
-
-def _origin_rows(run: Run) -> list[tuple[str, str]]:
-    info = run.info
-    hashes = {"tasks": info.tasks_sha256, **info.hashes}
-    hash_rows = [(f"sha256 {name}", value) for name, value in hashes.items() if value]
-    return [*info.versions.items(), *hash_rows]
-
-
-def _environment_grid(run: Run) -> Grid:
-    """Return the missing parts of the environment and the notes on them, by part."""
-    info = run.info
-    rows = [
-        (name, "cannot run", reason.replace("\n", "; "))
-        for name, reason in info.missing_parts.items()
-    ]
-    n_omitted = 0
-    for name, notes in info.notes.items():
-        n_omitted += max(0, len(notes) - MAX_NOTES)
-        rows += [(name, "noted", note) for note in notes[:MAX_NOTES]]
-    shown_rows = tuple(
-        (name, what, text[:MAX_NOTE_LENGTH]) for name, what, text in sorted(rows, key=_first_cell)
-    )
-    note = f"{number_format.pluralize(n_omitted, 'further note')} in run.json" if n_omitted else ""
-    is_data_only = all(name == "data" and what == "noted" for name, what, _ in rows)
-    title = "Of the data" if is_data_only else "What could not run, or had trouble"
-    head = ("part", "", "what is known")
-    return table_format.make_grid(Table(title=title, head=head, rows=shown_rows, note=note))
-
-
-def _first_cell(row: tuple[str, str, str]) -> str:
-    return row[0]
-
-
-def _page_sections(
-    items: Iterable[Table | Chart], run_index: int | None = None
-) -> Iterator[PageSection]:
-    """Yield the sections in the suite's order; adjacent charts share a row.
-
-    `run_index` is the run that cells link to, None for sections of several runs.
-    """
-    group_charts: list[tuple[Chart, Markup]] = []
-    for item in items:
-        if isinstance(item, Chart):
-            group_charts.append((charts.visible_chart(item), charts.draw_chart(item)))
-            continue
-        if group_charts:
-            yield PageSection(group_charts, None)
-            group_charts = []
-        yield PageSection([], table_format.make_grid(item, run_index))
-    if group_charts:
-        yield PageSection(group_charts, None)

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from toolmark.core import number_format
-from toolmark.core.records import Estimate, Table
+from toolmark.core.records import EpisodeFilter, Estimate, Table
 from toolmark.reports import floor_text
 from toolmark.reports.run_facts import RuleNumbers, RunFacts
 from toolmark.statistics import interval_limits
@@ -73,6 +73,7 @@ def _rename_estimates(rule_numbers: RuleNumbers, known_names: Container[str]) ->
     ]
     units = {names.get(name, name): unit for name, unit in rule_numbers.units.items()}
     groups = {names.get(name, name): n for name, n in rule_numbers.n_groups_by_name.items()}
+    episodes = {names.get(x, x): found for x, found in rule_numbers.episodes_by_name.items()}
     return RuleNumbers(
         rule_numbers.name,
         estimates,
@@ -80,6 +81,7 @@ def _rename_estimates(rule_numbers: RuleNumbers, known_names: Container[str]) ->
         groups,
         rule_numbers.title_by_name,
         rule_numbers.title_in_whole_by_name,
+        episodes,
     )
 
 
@@ -110,7 +112,29 @@ def _score_table(
     if len(shown_names) < len(all_names):
         missing = number_format.pluralize(len(all_names) - len(shown_names), "part")
         notes.insert(1, f"{missing} without a result left out.")
-    yield Table(title=title, head=head, rows=rows, note=" ".join(notes))
+    yield Table(
+        title=title,
+        head=head,
+        rows=rows,
+        note=" ".join(notes),
+        row_episodes=tuple(_shared_episodes(name, numbers) for name in shown_names),
+        column_episodes=(
+            None,
+            *(EpisodeFilter(rule=read.name) for read in numbers),
+            EpisodeFilter() if len(shown_runs) == 1 else None,
+        ),
+    )
+
+
+def _shared_episodes(name: str, rule_numbers: Sequence[RuleNumbers]) -> EpisodeFilter | None:
+    """Return the episodes behind a number, None where none ran.
+
+    Where rules or runs have it from others of the same tasks, these are all that ran.
+    """
+    found = [each for read in rule_numbers if (each := read.episodes_by_name.get(name)) is not None]
+    if not found or all(each == found[0] for each in found):
+        return found[0] if found else None
+    return replace(found[0], outcome="run", cause=(), traits={})
 
 
 def _warned_note(rule_numbers: Sequence[tuple[str, RuleNumbers]]) -> str:

@@ -74,7 +74,10 @@
       selects.rule = pick("rule", rules.slice(1).map((r) => [r, r]),
         (v) => { state.rule = v || rules[0]; state.cause = ""; refill(); sync(); }, rules[0]);
     }
-    selects.outcome = pick("outcome", counted(tally(episodes.map(outcome)), (v) => WORDS[v]),
+    const outcomes = tally(episodes.map(outcome));
+    const nRun = outcomes.reduce((sum, [kind, n]) => sum + (kind === "not_run" ? 0 : n), 0);
+    const run = nRun && nRun < episodes.length ? [["run", `run (${thousands(nRun)})`]] : [];
+    selects.outcome = pick("outcome", [...run, ...counted(outcomes, (v) => WORDS[v])],
       (v) => { state.outcome = v; });
     const failed = episodes.map(cause).filter((pair) => pair.length);
     const whole = tally(failed.map(([first]) => first));
@@ -110,8 +113,20 @@
     reset.addEventListener("click", () => show({}));
     by("filters").append(reset);
   };
+  // a link may name several words, or a class of failure without its cause: they become an option
+  const set = (key, value) => {
+    const select = selects[key];
+    if (!select) return;
+    const several = Array.isArray(value);
+    const chosen = several ? JSON.stringify(value) : value;
+    select.value = chosen;
+    if (!chosen || select.value === chosen) return;
+    const words = several ? value : key === "cause" ? JSON.parse(value).filter(Boolean) : [value];
+    const text = words.length > 3 ? `${words.length} of these` : words.map((word) => word || "none").join(", ");
+    select.append(el("option", { value: chosen }, text));
+    select.value = chosen;
+  };
   const sync = () => {
-    const set = (key, value) => { if (selects[key]) selects[key].value = value; };
     for (const key of ["run", "outcome", "cause", "category"]) set(key, state[key]);
     set("rule", state.rule === rules[0] ? "" : state.rule);
     for (const key of Object.keys(selects).filter((k) => k.startsWith("axis "))) {
@@ -140,13 +155,21 @@
     }
     return texts.get(e.at);
   };
+  const among = (word = "", wanted) => (Array.isArray(wanted) ? wanted.includes(word) : !wanted || word === wanted);
   const fits = (e) => {
     if (state.run !== "" && String(e.run) !== state.run) return false;
-    if (state.outcome && outcome(e) !== state.outcome) return false;
-    if (state.cause && !JSON.parse(state.cause).every((word, i) => cause(e)[i] === word)) return false;
-    if (state.category && e.category !== state.category) return false;
-    if (Object.entries(state.axes).some(([k, v]) => v && (e.axes || {})[k] !== v)) return false;
-    if (Object.entries(state.traits).some(([k, v]) => v && traits(e)[k] !== v)) return false;
+    // an episode that this rule does not judge, though it is a rule of the run
+    if (runs[e.run].rules.includes(state.rule) && !(state.rule in e.outcome)) return false;
+    const kind = outcome(e);
+    if (state.outcome === "run" ? kind === "not_run" : state.outcome && kind !== state.outcome) return false;
+    if (state.cause && !JSON.parse(state.cause).every((word, i) => !word || cause(e)[i] === word)) return false;
+    if (!among(e.category, state.category)) return false;
+    if (Object.entries(state.axes).some(([k, v]) => !among((e.axes || {})[k], v))) return false;
+    if (Object.entries(state.traits).some(([k, v]) => !among(traits(e)[k], v))) return false;
+    if (state.find.startsWith("id:")) {
+      const wanted = state.find.slice(3).trim();
+      return e.id === wanted || e.item === wanted;
+    }
     return !state.find || haystack(e).includes(state.find.toLowerCase());
   };
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolmark.core import json_codec, number_format
 from toolmark.core.number_format import DASH, format_count, replace_special_spaces
 from toolmark.core.records import Cell, EpisodeFilter, Estimate, Table
+from toolmark.statistics.score_columns import VARIATION_AXIS
 
 _INTERVAL_HEAD = " [95 % interval]"
+AS_ASKED: dict[str, str | tuple[str, ...]] = {VARIATION_AXIS: ("",)}
+"""The axes of a link to tasks as the suite asks them, in a run with variations."""
+TASK_MARK = "id:"
+"""Before a task's id in the page's search: only that task is found."""
 _SURROGATE = re.compile(f"{json_codec.SURROGATE_MARK}([0-9a-f]{{4}})")
 # what a terminal or a browser would interpret instead of showing: controls, line ends (U+0085,
 # U+2028, U+2029), and marks that change the direction of text
@@ -51,8 +56,13 @@ class Grid:
     links: tuple[tuple[str, ...], ...] = ()
 
 
-def make_grid(table: Table, run_index: int | None = None) -> Grid:
+def make_grid(
+    table: Table, run_index: int | Mapping[str, int] | None = None, *, has_variations: bool = False
+) -> Grid:
     """Format a table; `run_index` is the place on the page of the run whose episodes it links to.
+
+    It may name the run of each column by its head; other columns then have no links. With
+    `has_variations` the page lists varied tasks too, which links to other tasks leave out.
 
     Short rows are filled with dashes; columns that contain only "" are removed.
     Three columns of a share and its interval, the last two headed low and high, become one.
@@ -79,12 +89,17 @@ def make_grid(table: Table, run_index: int | None = None) -> Grid:
             [cells for _, cells in shaded_columns], len(shown_columns) - len(shaded_columns)
         ),
         is_collapsed=table.is_collapsed,
-        links=tuple(_cell_links(table, [name for name, _ in shown_columns], run_index)),
+        links=tuple(
+            _cell_links(table, [name for name, _ in shown_columns], run_index, has_variations)
+        ),
     )
 
 
 def _cell_links(
-    table: Table, head: Sequence[str], run_index: int | None
+    table: Table,
+    head: Sequence[str],
+    run_index: int | Mapping[str, int] | None,
+    has_variations: bool,
 ) -> Iterator[tuple[str, ...]]:
     """Yield the links of each row, for the columns that are shown."""
     if run_index is None or not (table.row_episodes or table.column_episodes):
@@ -93,22 +108,32 @@ def _cell_links(
     by_row = table.row_episodes or (anything,) * len(table.rows)
     columns = table.column_episodes or (anything,) * len(table.head)
     by_name = dict(zip(table.head, columns, strict=False))
+    shown = [by_name.get(name.removesuffix(_INTERVAL_HEAD)) for name in head]
+    runs = [run_index if isinstance(run_index, int) else run_index.get(name) for name in head]
     for row in by_row:
-        pairs = ((row, by_name.get(name.removesuffix(_INTERVAL_HEAD))) for name in head)
-        yield tuple(_link_text(run_index, a, b) if a and b else "" for a, b in pairs)
+        yield tuple(
+            _link_text(run, row, column, has_variations)
+            if row and column and run is not None
+            else ""
+            for column, run in zip(shown, runs, strict=True)
+        )
 
 
-def _link_text(run_index: int, row: EpisodeFilter, column: EpisodeFilter) -> str:
+def _link_text(
+    run_index: int, row: EpisodeFilter, column: EpisodeFilter, has_variations: bool
+) -> str:
     """Return the page's filters for a cell as JSON; those of the column come on top."""
     cause = [*(column.cause or row.cause)]
+    task = column.task or row.task
     filters = {
         "run": str(run_index),
         "rule": column.rule or row.rule,
         "outcome": column.outcome or row.outcome,
         "cause": json_codec.encode_record(cause).decode() if cause else "",
         "category": column.category or row.category,
-        "axes": row.axes | column.axes,
+        "axes": (AS_ASKED if has_variations and not task else {}) | row.axes | column.axes,
         "traits": row.traits | column.traits,
+        "find": f"{TASK_MARK}{task}" if task else "",
     }
     chosen = {name: value for name, value in filters.items() if value}
     return json_codec.encode_record(chosen).decode()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from toolmark.core.records import Cell, Table
+from toolmark.core.records import Cell, EpisodeFilter, Table
+from toolmark.statistics.episode_filters import link_rows
 from toolmark.statistics.score_columns import Columns
 
 EACH_ONCE_NOTE = "Each failed answer once, under its primary mode."
@@ -29,10 +30,21 @@ def failure_mode_table(
     labels: Mapping[str, str],
     counts_by_row: Mapping[str, Mapping[str, int]],
     note: str,
+    *,
+    whole: Columns | None = None,
+    failed_by_row: Mapping[str, Columns] | None = None,
 ) -> Table:
-    """Return a row of counts per group; `labels` are the names of the modes in their order."""
+    """Return a row of counts per group; `labels` are the names of the modes in their order.
+
+    With `whole`, all rows of the run, and the failed answers of each group the cells link to their
+    episodes.
+    """
     rows: list[tuple[Cell, ...]] = [
         (name, *(counts[mode] for mode in labels), sum(counts.values()))
         for name, counts in counts_by_row.items()
     ]
-    return Table(title=title, head=(by, *labels.values(), "all"), rows=tuple(rows), note=note)
+    table = Table(title=title, head=(by, *labels.values(), "all"), rows=tuple(rows), note=note)
+    if whole is None or failed_by_row is None:
+        return table
+    by_mode = (*(EpisodeFilter(cause=("", mode)) for mode in labels), EpisodeFilter())
+    return link_rows(table, whole, failed_by_row.values(), columns=by_mode)

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from toolmark.core.records import Cell, EpisodeFilter, Table
-from toolmark.statistics.episode_filters import FilterFinder
+from toolmark.core.records import Cell, Table
+from toolmark.statistics.episode_filters import link_rows
 from toolmark.statistics.score_columns import Columns
 
 CellFunction: TypeAlias = Callable[[Columns], Cell]
@@ -29,15 +29,17 @@ def group_table(
     `whole` has all rows of the run, if the cells are to link to the episodes behind them.
     """
     listed = list(groups)
-    finder = None if whole is None else FilterFinder(whole)
-    return Table(
+    table = Table(
         title=title,
         head=(*by, *cells),
         rows=tuple((*names, *(cell(rows) for cell in cells.values())) for names, rows in listed),
         note=note,
         n_shaded_columns=n_shaded_columns,
-        row_episodes=tuple(finder.find_filter(rows) for _, rows in listed) if finder else (),
-        column_episodes=(*(None for _ in by), *(EpisodeFilter() for _ in cells)) if finder else (),
+    )
+    return (
+        table
+        if whole is None
+        else link_rows(table, whole, (rows for _, rows in listed), n_names=len(by))
     )
 
 

@@ -328,6 +328,10 @@ class Metric(Record, frozen=True):
         """Return the rows that the number is computed from."""
         return apply_filters(columns, self.filters)
 
+    def rows_behind(self, columns: Columns) -> Columns:
+        """Return the rows that the number rests on: those that it and its formula select."""
+        return self.formula.select_rows(self.select_rows(columns))
+
     def measure(self, columns: Columns) -> Estimate:
         """Return the number with its interval; the estimate has the metric's name."""
         return replace(self.formula.measure(self.select_rows(columns)), name=self.name)

@@ -10,11 +10,11 @@ import numpy as np
 from msgspec import structs
 
 from toolmark.core import number_format
-from toolmark.core.records import Cell, Estimate, Record, Table
+from toolmark.core.records import Cell, EpisodeFilter, Estimate, Record, Table
 from toolmark.statistics.interval_warnings import warned_numbers_note
 from toolmark.statistics.metric_formulas import FilteredFormula, Metric
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.score_columns import VARIATION_AXIS, Columns
 
 TITLE = "Effect of variations"
 NOTE = (
@@ -74,13 +74,18 @@ def effect_table(effects: Sequence[VariationEffect], rule: str) -> Table:
         detectable = Estimate(name="", value=found.detectable, is_share=is_share)
         size = number_format.format_difference(detectable)
         rows.append((effect.kind, found.n_pairs, *values, difference, p, size))
+    head = ("variation", "tasks", "as asked", "varied", "difference", "p", "detectable")
     return Table(
         title=f"{TITLE} ({rule})" if rule else TITLE,
-        head=("variation", "tasks", "as asked", "varied", "difference", "p", "detectable"),
+        head=head,
         rows=tuple(rows),
         note=" ".join(
             filter(None, (NOTE, warned_numbers_note(x.comparison.difference for x in effects)))
         ),
+        row_episodes=tuple(
+            EpisodeFilter(outcome="run", axes={VARIATION_AXIS: effect.kind}) for effect in effects
+        ),
+        column_episodes=(None, *(EpisodeFilter() for _ in head[1:])),
     )
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolmark.core import json_codec
-from toolmark.core.records import Cell, Chart, Table
+from toolmark.core.records import Cell, Chart, EpisodeFilter, Table
 from toolmark.core.task_data import read_task_data
 from toolmark.official_bfcl import agentic_scoring, official_data, reply_decoding
 from toolmark.official_bfcl.bfcl_task_data import BfclTaskData
 from toolmark.official_bfcl.handler_views import TrajectoryView
 from toolmark.official_bfcl.official_data import CATEGORIES
 from toolmark.scoring.episode import Episode
+from toolmark.statistics.episode_filters import link_rows
 from toolmark.statistics.failure_mode_tables import failed_answers
 from toolmark.statistics.score_columns import Columns, ordered_levels
 from toolmark.suites.bfcl import (
@@ -44,18 +46,22 @@ def report_tables(columns_by_rule: Mapping[str, Columns]) -> list[Table | Chart]
 
 
 def _accuracy_table(rule: str, columns: Columns) -> Table:
-    found = [metric.measure(columns) for metric in leaderboard.leaderboard_metrics(columns)]
-    complete = [x for x in found if x.value is not None and not x.partial]
+    metrics = leaderboard.leaderboard_metrics(columns)
+    found = [metric.measure(columns) for metric in metrics]
+    used = [x.value is not None and not x.partial for x in found]
+    complete = list(itertools.compress(found, used))
     rows = [(x.name, x.value, x.low, x.high, x.n) for x in complete]
     groups = {group.name for group in leaderboard.GROUPS}
     note = WEIGHTED_NOTE if any(x.name in groups for x in complete) else ""
     note += _missing_note(columns) if any(x.partial for x in found) else ""
-    return Table(
+    table = Table(
         title=f"Accuracy by category ({rule})",
         head=("category", "accuracy", "low", "high", "n"),
         rows=tuple(rows),
         note=f"95 % intervals.{note}",
     )
+    parts = (metric.rows_behind(columns) for metric in itertools.compress(metrics, used))
+    return link_rows(table, columns, parts, rule=rule)
 
 
 def _missing_note(columns: Columns) -> str:
@@ -78,14 +84,24 @@ def _error_table(rule: str, columns: Columns) -> list[Table]:
     if not len(failed):
         return []
     present = present_categories(columns)
-    rows: list[tuple[Cell, ...]] = []
-    for cause, native in sorted(set(zip(failed.cause, failed.suite_cause, strict=True))):
-        chosen = failed.where((failed.cause == cause) & (failed.suite_cause == native))
-        counts = [int((chosen.category == name).sum()) for name in present]
-        rows.append((cause, native, *counts, len(chosen)))
-    rows.sort(key=lambda row: -int(row[-1] or 0))
-    title = f"Failures by cause and official error type ({rule})"
-    return [Table(title=title, head=("cause", "error type", *present, "all"), rows=tuple(rows))]
+    parts = {
+        (str(cause), str(native)): failed.where(
+            (failed.cause == cause) & (failed.suite_cause == native)
+        )
+        for cause, native in sorted(set(zip(failed.cause, failed.suite_cause, strict=True)))
+    }
+    ordered = sorted(parts.items(), key=lambda each: -len(each[1]))
+    table = Table(
+        title=f"Failures by cause and official error type ({rule})",
+        head=("cause", "error type", *present, "all"),
+        rows=tuple(
+            (*names, *(int((part.category == name).sum()) for name in present), len(part))
+            for names, part in ordered
+        ),
+    )
+    by_category = (*(EpisodeFilter(category=name) for name in present), EpisodeFilter())
+    parts_in_order = (part for _, part in ordered)
+    return [link_rows(table, columns, parts_in_order, rule=rule, n_names=2, columns=by_category)]
 
 
 def episode_tables(episode: Episode) -> list[Table]:

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolmark.core import number_format
-from toolmark.core.records import Cell, Chart, Table
+from toolmark.core.records import Cell, Chart, EpisodeFilter, Table
 from toolmark.formats.prompt_format import PromptVariant
 from toolmark.official_bfcl import format_failure_modes, prompt_formats
 from toolmark.statistics import paired_costs
+from toolmark.statistics.episode_filters import FilterFinder, link_rows
+from toolmark.statistics.failure_mode_tables import failed_answers
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.bfcl import subset_agreement
@@ -34,19 +36,38 @@ def format_tables(columns_by_rule: Mapping[str, Columns]) -> list[Table | Chart]
     found = {name: rows for name, rows in found.items() if len(rows)}
     if not found:
         return []
-    results: list[Table | Chart] = [
-        heat_map(found, HEAT_MAP_TITLE),
-        spread_table(found, SPREAD_TITLE),
-    ]
+    results: list[Table | Chart] = [*_linked_overviews(columns_by_rule, found)]
     for rule, rows in found.items():
-        results += _drop_table(rule, rows)
+        results += _drop_table(rule, rows, columns_by_rule[rule])
     rule, rows = next(iter(found.items()))
     return [
         *results,
         *_flip_table(rule, rows),
-        *_failure_mode_table(rule, rows),
+        *_failure_mode_table(rule, rows, columns_by_rule[rule]),
         *subset_agreement.run_tables(rule, rows),
     ]
+
+
+def _linked_overviews(
+    columns_by_rule: Mapping[str, Columns], rows_by_rule: Mapping[str, Columns]
+) -> Iterator[Table]:
+    """Yield accuracy by format and the spread, a column and a row per grading rule."""
+    rule, rows = next(iter(rows_by_rule.items()))
+    names = dict.fromkeys(
+        name for each in rows_by_rule.values() for name in prompt_formats.accuracy_by_format(each)
+    )
+    yield link_rows(
+        heat_map(rows_by_rule, HEAT_MAP_TITLE),
+        columns_by_rule[rule],
+        (rows.where(rows.axis("format") == name) for name in names),
+        columns=[EpisodeFilter(rule=name) for name in rows_by_rule],
+    )
+    finders = {name: FilterFinder(columns_by_rule[name], name) for name in rows_by_rule}
+    yield link_rows(
+        spread_table(rows_by_rule, SPREAD_TITLE),
+        columns_by_rule[rule],
+        (finders[name].find_cover(each.where(each.run)) for name, each in rows_by_rule.items()),
+    )
 
 
 def tables_across_runs(columns_by_rule: Mapping[str, Mapping[str, Columns]]) -> list[Table | Chart]:
@@ -203,19 +224,29 @@ def _select_formats(columns: Columns, forms: set[PromptVariant]) -> Columns:
     return columns.where(np.isin(columns.axis("format"), names))
 
 
-def _drop_table(rule: str, columns: Columns) -> Iterator[Table]:
+def _drop_table(rule: str, columns: Columns, whole: Columns) -> Iterator[Table]:
     rows: list[tuple[Cell, ...]] = []
     for axis, level, default, found in paired_drops(columns):
         rows.append((axis, level, default, *paired_costs.cost_cells(found)))
     if rows:
         head = ("axis", "level", "against", *paired_costs.COST_COLUMNS)
-        yield Table(
+        table = Table(
             title=f"What each axis of the prompt changes ({rule})",
             head=head,
             rows=tuple(rows),
             note="Accuracy in percentage points against the usual level, paired by item over the "
             "formats that are alike in all else; 95 % intervals. Lost and won: items that turn "
             "from mostly right to mostly wrong, and back. Each row is a test of its own.",
+        )
+        yield link_rows(
+            table,
+            whole,
+            (
+                columns.where(np.isin(columns.axis(str(axis)), [str(level), str(default)]))
+                for axis, level, default, *_ in rows
+            ),
+            rule=rule,
+            n_names=3,
         )
 
 
@@ -249,6 +280,10 @@ def _flip_table(rule: str, columns: Columns) -> Iterator[Table]:
         note=f"In how many of the formats each item is right. {len(flipping)} items are right in "
         f"some formats only, {always} in all, {never} in none; those nearest to half "
         f"first.{omitted}",
+        row_episodes=tuple(
+            EpisodeFilter(category=prompt_formats.CATEGORY, task=item) for item, *_ in rows
+        ),
+        column_episodes=(EpisodeFilter(),) * (1 + len(groups)),
     )
 
 
@@ -274,7 +309,7 @@ def _format_count(values: NDArray[np.float64]) -> str:
 # --- how formats are missed -------------------------------------------------------------
 
 
-def _failure_mode_table(rule: str, columns: Columns) -> Iterator[Table]:
+def _failure_mode_table(rule: str, columns: Columns, whole: Columns) -> Iterator[Table]:
     rows: list[tuple[Cell, ...]] = []
     for mode in format_failure_modes.MODES:
         hit = columns.part(f"format:{mode}") == 1
@@ -282,9 +317,12 @@ def _failure_mode_table(rule: str, columns: Columns) -> Iterator[Table]:
         if sum(counts):
             rows.append((mode, *counts, sum(counts)))
     if rows:
-        yield Table(
+        table = Table(
             title=f"How replies missed their format ({rule})",
             head=("mode", *CALL_FORMS, "all"),
             rows=tuple(rows),
             note="Failed replies by the form asked for; a reply can miss it in several ways.",
         )
+        by_form = [EpisodeFilter(axes={"call_form": form}) for form in CALL_FORMS]
+        failed = [failed_answers(columns)] * len(rows)
+        yield link_rows(table, whole, failed, rule=rule, columns=[*by_form, EpisodeFilter()])

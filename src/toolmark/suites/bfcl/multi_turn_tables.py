@@ -10,6 +10,7 @@ from toolmark.core import json_codec
 from toolmark.core.records import Table, Task, Trajectory
 from toolmark.official_bfcl import executable_calls, truth_replay
 from toolmark.official_bfcl.executable_calls import ExecutableCall
+from toolmark.statistics.episode_filters import link_rows
 from toolmark.statistics.score_columns import Columns, split_rows
 
 _MAX_CHARS = 400
@@ -22,15 +23,14 @@ def credit_tables(rule: str, columns: Columns) -> list[Table]:
         return []
     by_category = split_rows(checked, checked.category, tuple(dict.fromkeys(checked.category)))
     rows = [_credit_row(name, part) for name, part in by_category.items()]
-    return [
-        Table(
-            title=f"Multi-turn: credit per turn ({rule})",
-            head=("category", "n", "entries passed", "turns passed", "in turn 1", "2", "3", "4+"),
-            rows=tuple(rows),
-            note="Turns passed is the mean share of an entry's turns; turns in which nothing is "
-            "expected do not count. The last columns count entries by the turn that failed first.",
-        )
-    ]
+    table = Table(
+        title=f"Multi-turn: credit per turn ({rule})",
+        head=("category", "n", "entries passed", "turns passed", "in turn 1", "2", "3", "4+"),
+        rows=tuple(rows),
+        note="Turns passed is the mean share of an entry's turns; turns in which nothing is "
+        "expected do not count. The last columns count entries by the turn that failed first.",
+    )
+    return [link_rows(table, columns, by_category.values(), rule=rule)]
 
 
 def _credit_row(name: str, columns: Columns) -> tuple[str | float | int | None, ...]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from toolmark.core.records import Table
+from toolmark.core.records import EpisodeFilter, Table
 from toolmark.official_bfcl import agentic_scoring, errata, fair_rule
 from toolmark.statistics.score_columns import Columns
 
@@ -42,6 +42,8 @@ def difference_tables(columns_by_rule: Mapping[str, Columns]) -> list[Table]:
             title="Items on which the rules differ",
             head=("item", "repeat", "official", "fair", "reason"),
             rows=tuple(rows),
+            row_episodes=tuple(EpisodeFilter(task=row[0]) for row in rows),
+            column_episodes=(EpisodeFilter(),) * 5,
         ),
     ]
 

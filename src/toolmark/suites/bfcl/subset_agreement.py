@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolmark.core import number_format
-from toolmark.core.records import Cell, Chart, Estimate, Series, Table
+from toolmark.core.records import Cell, Chart, EpisodeFilter, Estimate, Series, Table
 from toolmark.official_bfcl import prompt_formats
 from toolmark.statistics.score_columns import Columns
 
@@ -32,6 +32,13 @@ def run_tables(rule: str, columns: Columns) -> Iterator[Table | Chart]:
         head=("format", "all entries", "subset", "difference in points"),
         rows=tuple(rows),
         note=_correlation_note(x, y),
+        row_episodes=tuple(EpisodeFilter(outcome="run", axes={"format": name}) for name in names),
+        column_episodes=(
+            None,
+            EpisodeFilter(),
+            EpisodeFilter(axes={"subset": "yes"}),
+            EpisodeFilter(),
+        ),
     )
 
 

@@ -99,4 +99,6 @@ def _origin_table(ran: Columns) -> Table:
             for origin, n in sums.items()
         ),
         note="Counted over the arguments of all well-formed calls that are not the true value.",
+        row_episodes=(EpisodeFilter(outcome="run"),) * len(sums),
+        column_episodes=(None, EpisodeFilter(), EpisodeFilter(), None),
     )

@@ -28,8 +28,7 @@ def make_difficulty_tables(columns: Columns) -> Iterator[Table]:
     for label, part in rows_by_variant(ran):
         curve = _fit_curve(part, varying)
         if curve is not None:
-            whole = columns if part is ran else part
-            filters += [finder.find_filter(whole)] * len(varying)
+            filters += [finder.find_cover(part)] * len(varying)
             rows += [_curve_row(label, curve, at, name, part) for at, name in enumerate(varying)]
     if rows:
         yield Table(

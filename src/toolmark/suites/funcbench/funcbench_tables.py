@@ -99,7 +99,7 @@ def _success_table(title: str, columns: Columns, whole: Columns) -> Table:
 def _variant_filters(columns: Columns, whole: Columns) -> tuple[EpisodeFilter | None, ...]:
     """Return the episodes of each way of asking, as `rows_by_variant` has them."""
     finder = FilterFinder(whole)
-    return tuple(finder.find_filter(part) for _, part in rows_by_variant(columns))
+    return tuple(finder.find_cover(part.where(part.run)) for _, part in rows_by_variant(columns))
 
 
 def _core_filter(core: int) -> EpisodeFilter:
@@ -178,7 +178,7 @@ def _rate_tables(columns: Columns) -> Iterator[Table]:
             head=("class", "calls where possible", "bad calls", "rate"),
             rows=tuple(rows),
             note="Class 3 is possible as long as the value of some parameter is still unknown.",
-            row_episodes=(FilterFinder(columns).find_filter(part),) * len(rows),
+            row_episodes=(FilterFinder(columns).find_cover(part.where(part.run)),) * len(rows),
             column_episodes=(None, *(EpisodeFilter() for _ in range(3))),
         )
 

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Estimate, Table
+from toolmark.core.records import Chart, EpisodeFilter, Estimate, Table
 from toolmark.statistics.confidence_intervals import Vector
 from toolmark.statistics.estimate_charts import stacked_bars
 from toolmark.statistics.group_tables import CellFunction, count_run, group_table, part_mean
@@ -227,6 +227,8 @@ def _outcome_table(runs: Mapping[str, Columns]) -> Table:
         rows=tuple(rows),
         note="Decided by rule from what happened. A reply whose calls could not be read counts as "
         "one call of illegal format.",
+        row_episodes=(EpisodeFilter(outcome="run"),) * len(rows),
+        column_episodes=(None, *(EpisodeFilter() for _ in runs)),
     )
 
 
@@ -250,6 +252,8 @@ def _tool_tables(columns: Columns) -> Iterator[Table]:
         title="Calls by server and tool",
         head=("server", "tool", "calls", *(name.replace("_", " ") for name in seen_outcomes)),
         rows=tuple(rows),
+        row_episodes=(EpisodeFilter(outcome="run"),) * len(rows),
+        column_episodes=(None, None, *(EpisodeFilter() for _ in range(len(seen_outcomes) + 1))),
     )
 
 
@@ -268,8 +272,13 @@ def _work_table(runs: Mapping[str, Columns]) -> Table:
         (label, *map(part_mean(part), runs.values())) for part, label in _WORK_LABELS.items()
     )
     heads = tuple(name or "mean" for name in runs)
-    return Table(title="Tokens, steps and calls per task", head=("per task", *heads),
-                 rows=rows)  # fmt: skip
+    return Table(
+        title="Tokens, steps and calls per task",
+        head=("per task", *heads),
+        rows=rows,
+        row_episodes=(EpisodeFilter(outcome="run"),) * len(rows),
+        column_episodes=(None, *(EpisodeFilter() for _ in heads)),
+    )
 
 
 def _outcome_chart(runs: Mapping[str, Columns]) -> Chart:

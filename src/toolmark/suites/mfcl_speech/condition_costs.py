@@ -8,6 +8,7 @@ import numpy as np
 
 from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics import paired_costs
+from toolmark.statistics.episode_filters import link_rows
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
 from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.weighted_means import group_categories
@@ -30,6 +31,7 @@ def comparison_tables(rule: str, columns: Columns) -> Iterator[Table]:
     """Return the spoken words, clean and noisy against what is before them; then by group."""
     present = set(condition_labels.present_conditions(columns))
     rows: list[tuple[Cell, ...]] = []
+    parts: list[Columns] = []
     for condition, base in _COMPARED_CONDITIONS:
         if not {condition, base} <= present:
             continue
@@ -41,13 +43,19 @@ def comparison_tables(rule: str, columns: Columns) -> Iterator[Table]:
                     condition_labels.condition_label(base, columns),
                 )
                 rows.append((name, *labels, *paired_costs.cost_cells(found)))
+                parts.append(_select_conditions(part, condition, base))
     if rows:
-        yield Table(
+        table = Table(
             title=f"Text, clean and noisy audio, item by item ({rule})",
             head=("items of", "condition", "against", *paired_costs.COST_COLUMNS),
             rows=tuple(rows),
             note=paired_costs.COST_NOTE + condition_labels.marks_note(columns),
         )
+        yield link_rows(table, columns, parts, n_names=3)
+
+
+def _select_conditions(columns: Columns, *conditions: str) -> Columns:
+    return columns.where(np.isin(columns.axis("condition"), conditions))
 
 
 def _group_rows(columns: Columns) -> Iterator[tuple[str, Columns]]:
@@ -86,12 +94,14 @@ def condition_cost_tables(rule: str, columns: Columns) -> Iterator[Table | Chart
         f"Against {condition_labels.condition_label(base, columns)}. "
         f"{paired_costs.COST_NOTE}{condition_labels.marks_note(columns)}"
     )
-    yield Table(
+    table = Table(
         title=f"What each condition costs ({rule})",
         head=("condition", *paired_costs.COST_COLUMNS),
         rows=tuple(rows),
         note=note,
     )
+    parts = [_select_conditions(columns, name, base) for name, x in found.items() if x.n_items]
+    yield link_rows(table, columns, parts)
     yield from _cost_charts(rule, columns, found, base)
 
 

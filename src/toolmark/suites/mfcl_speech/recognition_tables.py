@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from toolmark.core import number_format
 from toolmark.core.records import Cell, Chart, Estimate, Table
 from toolmark.statistics import failure_mode_tables
+from toolmark.statistics.episode_filters import link_rows
 from toolmark.statistics.estimate_charts import estimate_series, stacked_bars
 from toolmark.statistics.group_tables import CellFunction, count_run, group_table
 from toolmark.statistics.score_columns import Columns
@@ -29,10 +30,12 @@ _OTHER_MODE_LABELS = {
 def failure_tables(columns: Columns) -> Iterator[Table | Chart]:
     """Return the failure modes by condition; the written text has none: it is the control."""
     counts: dict[str, dict[str, int]] = {}
+    failed_by_condition: dict[str, Columns] = {}
     for condition, answers in condition_labels.rows_by_condition(columns).items():
         failed = failure_mode_tables.failed_answers(answers)
         if condition not in condition_labels.CONDITIONS_IN_WRITING and len(failed):
             counts[condition] = count_modes(failed)
+            failed_by_condition[condition] = failed
     if not counts:
         return
     labels = {mode: f"{mode} {text}" for mode, text in speech_failure_modes.MODES.items()}
@@ -46,6 +49,8 @@ def failure_tables(columns: Columns) -> Iterator[Table | Chart]:
         "mode applies, and it is not shown that perception is the cause: for that the exact words "
         "(`said`) were answered right, and a transcript lacks the value."
         + condition_labels.marks_note(columns),
+        whole=columns,
+        failed_by_row=failed_by_condition,
     )
     yield stacked_bars(
         condition_labels.mark_title("Failure modes, by share of failed answers", columns),
@@ -70,7 +75,8 @@ def count_modes(failed: Columns) -> dict[str, int]:
 def question_tables(columns: Columns) -> Iterator[Table]:
     """Return how often the user was asked back by condition, and the outcomes."""
     rows: list[tuple[Cell, ...]] = []
-    for condition, asked in condition_labels.rows_by_condition(columns).items():
+    by_condition = condition_labels.rows_by_condition(columns)
+    for condition, asked in by_condition.items():
         answers = asked.where(asked.run)
         n_asked, n_answered = (
             int(np.nansum(answers.part(name))) for name in (ASKED_PART, ANSWERED_PART)
@@ -79,7 +85,7 @@ def question_tables(columns: Columns) -> Iterator[Table]:
         mark = condition_labels.condition_label(condition, columns)
         rows.append((mark, len(answers), episodes, n_asked, n_answered, n_asked - n_answered))
     if any(row[3] for row in rows):
-        yield Table(
+        table = Table(
             title="Asking back",
             head=("condition", "answers", "of these asked", "questions", "answered", "refused"),
             rows=tuple(rows),
@@ -87,6 +93,7 @@ def question_tables(columns: Columns) -> Iterator[Table]:
             "Refused: it asked for something that is not on the whitelist, or too often."
             + condition_labels.marks_note(columns),
         )
+        yield link_rows(table, columns, by_condition.values())
 
 
 def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
@@ -94,6 +101,7 @@ def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
     recognisers = sorted({str(name) for name in columns.axis("recogniser") if name}) or [""]
     rates: dict[str, list[Estimate]] = {name: [] for name in recognisers}
     rows: list[tuple[Cell, ...]] = []
+    parts: list[Columns] = []
     heard = condition_labels.rows_by_condition(columns)
     for condition in condition_labels.CONDITIONS_IN_WRITING:
         heard.pop(condition, None)
@@ -104,6 +112,7 @@ def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
             rates[name].append(found)
             if found.n or not np.isnan(part.part("stoi")).all():
                 mark = "saturated" if condition_labels.is_saturated(part) else ""
+                parts.append(part)
                 rows.append(
                     (
                         condition,
@@ -115,15 +124,14 @@ def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
     if not rows:
         return
     has_transcripts = any(found.n for line in rates.values() for found in line)
-    yield drop_empty_columns(
-        Table(
-            title="The sound, and what recognisers made of it" if has_transcripts else "The sound",
-            head=("condition", "recogniser", *_RATE_CELLS, "mark"),
-            rows=tuple(rows),
-            note=(_TRANSCRIPT_NOTE if has_transcripts else _SOUND_NOTE)
-            + condition_labels.marks_note(columns),
-        )
+    table = Table(
+        title="The sound, and what recognisers made of it" if has_transcripts else "The sound",
+        head=("condition", "recogniser", *_RATE_CELLS, "mark"),
+        rows=tuple(rows),
+        note=(_TRANSCRIPT_NOTE if has_transcripts else _SOUND_NOTE)
+        + condition_labels.marks_note(columns),
     )
+    yield drop_empty_columns(link_rows(table, columns, parts, n_names=2))
     if has_transcripts and len(heard) * len(recognisers) > 1:
         yield Chart(
             title="Word error rate by condition",
@@ -155,7 +163,13 @@ def drop_empty_columns(table: Table) -> Table:
         if any(row[index] not in _EMPTY_CELLS for row in table.rows)
     ]
     rows = tuple(tuple(row[index] for index in used_columns) for row in table.rows)
-    return replace(table, head=tuple(table.head[index] for index in used_columns), rows=rows)
+    links = table.column_episodes
+    return replace(
+        table,
+        head=tuple(table.head[index] for index in used_columns),
+        rows=rows,
+        column_episodes=tuple(links[index] for index in used_columns) if links else (),
+    )
 
 
 def _rate_cell(part: str) -> CellFunction:
@@ -195,7 +209,9 @@ def voice_tables(columns: Columns) -> Iterator[Table]:
     ]
     if engines:
         yield drop_empty_columns(
-            group_table("Voice engines", ("engine", "condition"), engines, cells, note)
+            group_table(
+                "Voice engines", ("engine", "condition"), engines, cells, note, whole=columns
+            )
         )
     voices = []
     for name, rows in _rows_by_speaker(columns, VOICE_PREFIX):
@@ -203,7 +219,9 @@ def voice_tables(columns: Columns) -> Iterator[Table]:
         voices.append(((engine, condition_labels.mark_title(voice_name, rows)), rows))
     if voices:
         title = "Voices, over all conditions"
-        yield drop_empty_columns(group_table(title, ("engine", "voice"), voices, cells, note))
+        yield drop_empty_columns(
+            group_table(title, ("engine", "voice"), voices, cells, note, whole=columns)
+        )
 
 
 def _rows_by_speaker(columns: Columns, prefix: str) -> Iterator[tuple[str, Columns]]:

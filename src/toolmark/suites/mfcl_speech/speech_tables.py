@@ -12,7 +12,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from toolmark.core import number_format
-from toolmark.core.records import Cell, Chart, Table
+from toolmark.core.records import Cell, Chart, EpisodeFilter, Table
+from toolmark.statistics.episode_filters import FilterFinder, link_rows
 from toolmark.statistics.group_tables import count_run
 from toolmark.statistics.metric_formulas import (
     FilteredFormula,
@@ -152,22 +153,32 @@ def main_table(rule: str, columns: Columns) -> Table:
     by_condition = condition_table(rule, columns)
     names = [f"{name} ({mark})" if mark else name for name, mark, *_ in by_condition.rows]
     transposed = zip(by_condition.head[2:], *(row[2:] for row in by_condition.rows), strict=True)
-    rows = tuple(row for row in transposed if any(cell is not None for cell in row[1:]))
-    return replace(by_condition, head=("", *names), rows=rows)
+    by_column = zip(transposed, by_condition.column_episodes[2:], strict=True)
+    kept = [
+        (row, episodes) for row, episodes in by_column if any(cell is not None for cell in row[1:])
+    ]
+    return replace(
+        by_condition,
+        head=("", *names),
+        rows=tuple(row for row, _ in kept),
+        row_episodes=tuple(episodes for _, episodes in kept),
+        column_episodes=(None, *by_condition.row_episodes),
+    )
 
 
 def condition_table(rule: str, columns: Columns) -> Table:
     """Return Table 1: a row per condition, every column with its interval."""
     used_columns = [name for name in COLUMN_LABELS if len(column_rows(columns, name))]
     rows: list[tuple[Cell, ...]] = []
-    for condition, answers in condition_labels.rows_by_condition(columns).items():
+    by_condition = condition_labels.rows_by_condition(columns)
+    for condition, answers in by_condition.items():
         cells = [
             _format_wide(measure_group(OVERALL, answers)),
             *(_format_wide(column_mean(answers, name)) for name in used_columns),
         ]
         mark = condition_labels.condition_marks(condition, columns)
         rows.append((condition, mark, count_run(answers), *cells))
-    return Table(
+    table = Table(
         title=table_title(rule),
         head=(
             "condition",
@@ -178,6 +189,16 @@ def condition_table(rule: str, columns: Columns) -> Table:
         ),
         rows=tuple(rows),
         note=_TABLE_NOTE + condition_labels.marks_note(columns),
+    )
+    finder = FilterFinder(columns)
+    by_column = [finder.find_filter(column_rows(columns, name)) for name in used_columns]
+    return link_rows(
+        table,
+        columns,
+        by_condition.values(),
+        rule=rule.partition(" and ")[0],
+        n_names=2,
+        columns=[EpisodeFilter(), EpisodeFilter(), *by_column],
     )
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Cell, Chart, Table
+from toolmark.core.records import Cell, Chart, EpisodeFilter, Table
 from toolmark.statistics import paired_costs
+from toolmark.statistics.episode_filters import link_rows
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.group_tables import count_run
 from toolmark.statistics.metric_formulas import Mean, Metric
@@ -120,7 +121,9 @@ def accuracy_table(rule: str, columns: Columns) -> Table:
     """Return Table 2 transposed: a row per variation, with its cost against the base."""
     parts = variation_statistics.answers_by_variation(columns)
     rows: list[tuple[Cell, ...]] = []
+    row_parts = [*parts.values()]
     if len(parts) > 1:
+        row_parts.insert(0, variation_statistics.scored_answers(columns))
         mean_score = variation_statistics.mean_over_variations(columns, "")
         mark = "overall" if variation_statistics.has_all_variations(columns) else "mean of these"
         rows.append((mark, mean_score.n, number_format.format_plus_minus(mean_score)))
@@ -136,7 +139,7 @@ def accuracy_table(rule: str, columns: Columns) -> Table:
             )
         )
     several = len(parts) > 1 and BASE_VARIATION in parts
-    return Table(
+    table = Table(
         title=accuracy_title(rule),
         head=("variation", "n", "accuracy", *(paired_costs.COST_COLUMNS if several else ())),
         rows=tuple(rows),
@@ -144,6 +147,7 @@ def accuracy_table(rule: str, columns: Columns) -> Table:
         + (f" Points: against the base. {paired_costs.COST_NOTE}" if several else "")
         + _bars_note(columns),
     )
+    return link_rows(table, columns, row_parts, rule=rule.partition(" and ")[0])
 
 
 def _bars_note(columns: Columns) -> str:
@@ -200,58 +204,78 @@ def domain_tables(rule: str, columns: Columns) -> Iterator[Table]:
         parts[", base alone"] = variation_statistics.answers_in_variation(columns, BASE_VARIATION)
     for suffix, part in parts.items():
         if part.run.any():
-            yield _domain_table(f"Accuracy by domain and query type ({rule}){suffix}", part)
+            title = f"Accuracy by domain and query type ({rule}){suffix}"
+            yield _domain_table(title, part, columns)
 
 
-def _domain_table(name: str, columns: Columns) -> Table:
-    """Return the grid with totals; unknown domains and query types come after the known ones."""
+def _domain_table(name: str, columns: Columns, whole: Columns) -> Table:
+    """Return the grid with totals; unknown domains and query types come after the known ones.
+
+    `whole` has all rows of the run.
+    """
     domains = ordered_levels(columns.axis("domain"), DOMAINS)
     kinds = ordered_levels(columns.axis("kind"), QUERY_KINDS)
     counts: list[int] = []
     rows: list[tuple[Cell, ...]] = []
+    parts: list[Columns] = []
     for domain in (*domains, ""):
         selected = columns.where(columns.axis("domain") == domain) if domain else columns
         cells = [selected.where(selected.axis("kind") == kind) for kind in kinds]
         counts += [int(cell.run.sum()) for cell in cells] if domain else []
         shares = [estimate_mean(cell, "").value for cell in (*cells, selected)]
         rows.append((domain or "all", *shares))
+        parts.append(selected)
     spread = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else str(counts[0])
-    return Table(
+    table = Table(
         title=name,
         head=("domain", *kinds, "all"),
         rows=tuple(rows),
         n_shaded_columns=len(kinds) + 1,
         note=f"Each cell of {spread} answers.",
     )
+    by_kind = [EpisodeFilter(axes={"kind": kind}) for kind in kinds]
+    return link_rows(table, whole, parts, columns=[*by_kind, EpisodeFilter()])
 
 
 def factor_tables(columns: Columns) -> Iterator[Table]:
     """Yield accuracy by factor: a shared table, and one for each factor with many levels."""
     rows: list[tuple[Cell, ...]] = []
+    parts: list[Columns] = []
     for factor, label in _FACTOR_LABELS.items():
         levels = _factor_levels(columns, factor)
         found = sorted({str(level) for level in levels if level}, key=_level_order)
         if len(found) < 2:
             continue
-        level_rows = [(level, *_accuracy_cells(columns.where(levels == level))) for level in found]
+        level_parts = [columns.where(levels == level) for level in found]
+        level_rows = [
+            (level, *_accuracy_cells(part)) for level, part in zip(found, level_parts, strict=True)
+        ]
         if len(found) > _MAX_SHARED_LEVELS:
-            yield Table(
+            table = Table(
                 title=f"Accuracy by {label}",
                 head=(label, *_FACTOR_HEADINGS),
                 rows=tuple(level_rows),
                 note=_FACTOR_NOTE,
             )
+            yield link_rows(table, columns, level_parts, columns=_FACTOR_EPISODES)
         else:
             rows += [(label, *row) for row in level_rows]
+            parts += level_parts
     if rows:
         factors = list(dict.fromkeys(str(row[0]) for row in rows))
         factor_list = " and ".join(filter(None, (", ".join(factors[:-1]), factors[-1])))
         head = ("factor", "level", *_FACTOR_HEADINGS)
         note = _FACTOR_NOTE + _SELECT_NOTE * any(row[1] == SELECT_KIND for row in rows)
-        yield Table(title=f"Accuracy by {factor_list}", head=head, rows=tuple(rows), note=note)
+        table = Table(title=f"Accuracy by {factor_list}", head=head, rows=tuple(rows), note=note)
+        yield link_rows(table, columns, parts, n_names=2, columns=_FACTOR_EPISODES)
 
 
 _FACTOR_HEADINGS = ("items", "all variations", "base")
+_FACTOR_EPISODES = (
+    EpisodeFilter(),
+    EpisodeFilter(),
+    EpisodeFilter(axes={"variation": BASE_VARIATION}),
+)
 _FACTOR_NOTE = (
     "In brackets 95 % intervals over items. All variations: the mean of those of Table 2."
 )
@@ -272,13 +296,15 @@ def clue_table(columns: Columns) -> Iterator[Table]:
         by_clue = (part.where(part.axis("clue") == clue) for clue in clues)
         cells = (cell for each in by_clue for cell in (count_run(each), mean_share_cell(each)))
         rows.append((variation_statistics.variation_label(name), *cells))
-    yield Table(
+    table = Table(
         title="Accuracy by variation and clue",
         head=("variation", *(heading for clue in clues for heading in (f"{clue}: n", clue))),
         rows=tuple(rows),
         note="In brackets 95 % intervals over items. Some symbols differ by their colour "
         "alone: what takes colours away may take the clue with them, for a person too.",
     )
+    by_clue_twice = [EpisodeFilter(axes={"clue": clue}) for clue in clues for _ in range(2)]
+    yield link_rows(table, columns, parts.values(), columns=by_clue_twice)
 
 
 def _factor_levels(columns: Columns, factor: str) -> Names:

@@ -11,6 +11,7 @@ import numpy as np
 from toolmark.core import number_format
 from toolmark.core.records import Cell, Chart, Estimate, Table
 from toolmark.statistics import failure_mode_tables
+from toolmark.statistics.episode_filters import link_rows
 from toolmark.statistics.estimate_charts import stacked_bars
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.group_tables import count_run, group_table
@@ -48,9 +49,9 @@ def build_tables(columns: Columns) -> Iterator[Table | Chart]:
         for name, part in variation_statistics.answers_by_variation(columns).items()
         if part.run.any()
     }
-    yield from failure_tables(parts, "variation")
+    yield from failure_tables(parts, "variation", columns)
     yield from activity_table(columns)
-    yield from query_word_tables(parts, "variation")
+    yield from query_word_tables(parts, "variation", columns)
 
 
 def build_comparison_tables(runs: Mapping[str, Columns]) -> Iterator[Table | Chart]:
@@ -82,10 +83,13 @@ def tool_call_mode(columns: Columns) -> str:
 # --- failures ---------------------------------------------------------------------------
 
 
-def failure_tables(parts: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
+def failure_tables(
+    parts: Mapping[str, Columns], by: str, whole: Columns | None = None
+) -> Iterator[Table | Chart]:
     """Yield the failure modes with each failed answer once, then as in the paper's Figure 5.
 
     Figure 5 counts the mode that an error shows, even if the undamaged picture has the same error.
+    `whole` has all rows of the run, where the parts are those of one.
     """
     failed = {name: failure_mode_tables.failed_answers(part) for name, part in parts.items()}
     failed = {name: part for name, part in failed.items() if len(part)}
@@ -100,9 +104,11 @@ def failure_tables(parts: Mapping[str, Columns], by: str) -> Iterator[Table | Ch
         f"{failure_mode_tables.EACH_ONCE_NOTE} Other: the same error on the "
         "undamaged picture too. Form alone: a right answer written otherwise, or a reply or call "
         "that could not be read. No rule fits: nothing that is known of the item explains it.",
+        whole=whole,
+        failed_by_row=failed,
     )
     shares = {name: figure5_shares(part) for name, part in failed.items()}
-    yield Table(
+    table = Table(
         title=f"Failure modes as in Figure 5, by {by}",
         head=(by, "failed", *_FIGURE5_LABELS.values()),
         rows=tuple((name, len(failed[name]), *found.values()) for name, found in shares.items()),
@@ -110,6 +116,7 @@ def failure_tables(parts: Mapping[str, Columns], by: str) -> Iterator[Table | Ch
         "on the undamaged picture too; modes 4 and 6 count under 1, as in the paper.",
         n_shaded_columns=len(_FIGURE5_LABELS),
     )
+    yield table if whole is None else link_rows(table, whole, failed.values())
     title = f"Failure modes as in Figure 5, by {by}, drawn"
     yield _stacked_chart(title, _FIGURE5_LABELS, shares, "% of failed answers")
 
@@ -165,8 +172,13 @@ def activity_table(columns: Columns) -> Iterator[Table]:
             *([f"{word}, against base"] if paired_too and key in _COMPARED_PARTS else []),
         ]
     if any(cell is not None for row in rows for cell in row[2:]):
-        yield Table(title="What was done, by variation", head=("variation", "n", *heads),
-                    rows=tuple(rows), note=_ACTIVITY_NOTE)  # fmt: skip
+        table = Table(
+            title="What was done, by variation",
+            head=("variation", "n", *heads),
+            rows=tuple(rows),
+            note=_ACTIVITY_NOTE,
+        )
+        yield link_rows(table, columns, parts.values())
 
 
 _COMPARED_PARTS = ("searched", "steps", "refused")
@@ -226,8 +238,13 @@ def _count_difference(found: Estimate, reach: float) -> str:
 # --- the words of queries ---------------------------------------------------------------
 
 
-def query_word_tables(parts: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
-    """Yield the share of query words by origin, a mean over episodes that have a query."""
+def query_word_tables(
+    parts: Mapping[str, Columns], by: str, whole: Columns | None = None
+) -> Iterator[Table | Chart]:
+    """Yield the share of query words by origin, a mean over episodes that have a query.
+
+    `whole` has all rows of the run, where the parts are those of one.
+    """
     found = {name: _origin_estimates(part) for name, part in parts.items()}
     known = {name: row for name, row in found.items() if row["question"].value is not None}
     if not known:
@@ -236,7 +253,7 @@ def query_word_tables(parts: Mapping[str, Columns], by: str) -> Iterator[Table |
         (name, row["question"].n, *(number_format.format_share(row[key]) for key in ORIGINS))
         for name, row in known.items()
     ]
-    yield Table(
+    table = Table(
         title=f"Where the words of queries come from, by {by}",
         head=(by, "answers with a query", *_ORIGIN_LABELS.values()),
         rows=tuple(rows),
@@ -244,11 +261,17 @@ def query_word_tables(parts: Mapping[str, Columns], by: str) -> Iterator[Table |
         "brackets 95 % intervals over items. A word that stands in several places counts for the "
         "first of them. Pages read: it stood on a page opened before.",
     )
+    with_query = (_rows_with_query(parts[name]) for name in known)
+    yield table if whole is None else link_rows(table, whole, with_query)
     shares = {
         name: {str(key): row[key].value or 0.0 for key in ORIGINS} for name, row in known.items()
     }
     title = f"Where the words of queries come from, by {by}, drawn"
     yield _stacked_chart(title, _ORIGIN_LABELS, shares, "% of the words")
+
+
+def _rows_with_query(columns: Columns) -> Columns:
+    return columns.where(~np.isnan(columns.part("from_question")))
 
 
 def _origin_estimates(columns: Columns) -> dict[Origin, Estimate]:

@@ -24,6 +24,7 @@ from toolmark.suites.multinet.tables.class_tables import (
     recall_chart,
     tally_answers,
 )
+from toolmark.suites.multinet.tables.row_links import link_filters, link_variants, select_episodes
 from toolmark.suites.multinet.tables.score_columns import Variants
 
 Measures: TypeAlias = Mapping[str, Any]
@@ -68,7 +69,7 @@ def choice_tables(
     suffix = f" ({label})" if label else ""
     parts = dict(score_columns.option_sets(columns.where(columns.run)))
     if "" in parts:
-        yield from class_figures(parts[""], rule, suffix)
+        yield from class_figures(parts[""], rule, suffix, select_episodes(columns, variants))
     tallies = {name: (part, tally_answers(part, rule)) for name, part in parts.items()}
     for name, (part, table) in tallies.items():
         if name:  # several sets: only compact figures for each
@@ -76,7 +77,8 @@ def choice_tables(
             yield recall_chart(part, set_of)
             if has_enough_rows(table):
                 yield confusion_chart(part, table, set_of)
-    yield class_table(tallies, category_name, suffix)
+    filters = {name: select_episodes(columns, variants, name) for name in parts}
+    yield class_table(tallies, category_name, suffix, filters)
 
 
 # --- shares -----------------------------------------------------------------------------
@@ -92,12 +94,13 @@ def main_table(variants: Variants, category_name: str) -> Table:
     note = f"{_MAIN_NOTE}{'' if has_shared_options else _MEAN_NOTE.format(category_name)}"
     note += "".join(f" A dash there: {lacks}." for lacks in missing_notes)
     note += score_columns.interval_note(first)
-    return Table(
+    table = Table(
         title="Exact match and classes",
         head=_MAIN_HEAD,
         rows=score_columns.merge_equal_rows(rows),
         note=note,
     )
+    return link_variants(table, variants)
 
 
 def rare_measures_table(variants: Variants, category_name: str) -> Table:
@@ -129,13 +132,14 @@ def rare_measures_table(variants: Variants, category_name: str) -> Table:
     has_shared_options = score_columns.has_shared_options(first)
     options_note = "" if has_shared_options else _OPTION_SETS_NOTE.format(category_name)
     note = f"{_MORE_NOTE}{options_note}{score_columns.history_caveat(first)}"
-    return Table(
+    table = Table(
         title="More measures: classes",
         head=head,
         rows=score_columns.merge_equal_rows(rows),
         note=note,
         is_collapsed=True,
     )
+    return link_variants(table, variants)
 
 
 def _rows_with_baselines(variants: Variants) -> Iterator[tuple[str, GradingRule, Columns, str]]:
@@ -210,7 +214,7 @@ def _category_table(variants: Variants, category_name: str) -> Iterator[Table]:
                 *(score_columns.baseline_share(part, name) for name in guesses),
             )
         )
-    yield Table(
+    table = Table(
         title=f"Exact match by {category_name}{f' ({label})' if label else ''}",
         head=(
             category_name,
@@ -227,6 +231,7 @@ def _category_table(variants: Variants, category_name: str) -> Iterator[Table]:
             f"rows.{score_columns.history_caveat(first)}"
         ),
     )
+    yield link_filters(table, (select_episodes(first, variants, str(row[0])) for row in rows))
 
 
 def _player_table(variants: Variants) -> Iterator[Table]:
@@ -253,7 +258,7 @@ def _player_table(variants: Variants) -> Iterator[Table]:
                 )
             )
     odds = bool(score_columns.has_number(first, "brier_0").any())
-    yield Table(
+    made = Table(
         title="Each player's action",
         head=("", "", "exact match", "macro F1", *score_columns.ACTION_NAMES),
         rows=score_columns.merge_equal_rows(rows, 1),
@@ -263,6 +268,7 @@ def _player_table(variants: Variants) -> Iterator[Table]:
             f"{_PLAYERS_NOTES[odds]}{score_columns.history_caveat(first)}"
         ),
     )
+    yield link_variants(made, variants, name_at=1)
 
 
 def player_exact_match(columns: Columns, player: str, name: str = "") -> Estimate:

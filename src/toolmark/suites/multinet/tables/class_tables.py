@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from toolmark.core.records import Cell, Chart, Series, Table
+from toolmark.core.records import Cell, Chart, EpisodeFilter, Series, Table
 from toolmark.scoring import classification
 from toolmark.scoring.error_statistics import GradingRule
 from toolmark.statistics.estimate_charts import bar_positions, estimate_series
@@ -16,6 +17,7 @@ from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.table_cells import none_if_nan
 from toolmark.suites.multinet.tables import score_columns
+from toolmark.suites.multinet.tables.row_links import link_filters
 
 TallyCounts: TypeAlias = NDArray[np.int64]
 _CONFUSION_TITLE = "Confusion: what was said where"
@@ -32,13 +34,15 @@ def tally_answers(columns: Columns, rule: GradingRule, player: str = "") -> Tall
     return classification.tally_predictions(truth, answers_or_raw, n, rule=rule)
 
 
-def class_figures(columns: Columns, rule: GradingRule, suffix: str) -> Iterator[Table | Chart]:
-    """Yield the figures of rows whose options are the same."""
+def class_figures(
+    columns: Columns, rule: GradingRule, suffix: str, episodes: EpisodeFilter
+) -> Iterator[Table | Chart]:
+    """Yield the figures of rows whose options are the same; `episodes` selects these rows."""
     table = tally_answers(columns, rule)
     yield from _class_histograms(columns, rule, table, suffix)
     yield recall_chart(columns, suffix)
     if len(table) - 1 <= _MAX_LISTED_CLASSES:
-        yield confusion_table(columns, table, suffix)
+        yield confusion_table(columns, table, suffix, episodes)
     elif has_enough_rows(table):
         yield confusion_chart(columns, table, suffix)
 
@@ -76,8 +80,10 @@ def confusion_chart(columns: Columns, table: TallyCounts, suffix: str = "") -> C
     )
 
 
-def confusion_table(columns: Columns, table: TallyCounts, suffix: str = "") -> Table:
-    """Return the confusion as a table, if there are few classes."""
+def confusion_table(
+    columns: Columns, table: TallyCounts, suffix: str, episodes: EpisodeFilter
+) -> Table:
+    """Return the confusion as a table, if there are few classes; `episodes` selects the rows."""
     shares = _confusion_shares(table)
     names = score_columns.option_names(columns, len(shares))
     counts = classification.class_measures(table).support.tolist()
@@ -85,10 +91,22 @@ def confusion_table(columns: Columns, table: TallyCounts, suffix: str = "") -> T
         (name, n, *map(none_if_nan, row))
         for name, n, row in zip(names, counts, shares, strict=True)
     )
-    return Table(
+    made = Table(
         title=f"{_CONFUSION_TITLE}{suffix}", head=("right", "rows", *names, "invalid"), rows=rows,
         n_shaded_columns=len(names) + 1, note="Each row in shares of its own: what was said.",
     )  # fmt: skip
+    truth = columns.part("truth")
+    filters = (_select_class(columns.where(truth == i), episodes) for i in range(len(names)))
+    return link_filters(made, filters)
+
+
+def _select_class(rows: Columns, episodes: EpisodeFilter) -> EpisodeFilter | None:
+    """Return the episodes of one class, of all classes where tasks have no axis for it."""
+    levels = {str(level) for level in rows.axis("class")}
+    if not levels:
+        return None
+    named = {"class": levels.pop()} if len(levels) == 1 and "" not in levels else {}
+    return replace(episodes, axes={**episodes.axes, **named})
 
 
 def recall_chart(columns: Columns, suffix: str) -> Chart:
@@ -139,11 +157,15 @@ def _class_histogram(table: TallyCounts, names: Sequence[str], title: str) -> Ch
 
 
 def class_table(
-    parts: Mapping[str, tuple[Columns, TallyCounts]], category_name: str, suffix: str
+    parts: Mapping[str, tuple[Columns, TallyCounts]],
+    category_name: str,
+    suffix: str,
+    filters: Mapping[str, EpisodeFilter],
 ) -> Table:
     """Return precision, recall and F1 of every class, over all sets of options.
 
-    Classes that are never correct and never answered are counted, not listed.
+    Classes that are never correct and never answered are counted, not listed. `filters` selects the
+    episodes of each set: a class rests on its rows and on those that were taken for it.
     """
     rows: list[tuple[Cell, ...]] = []
     n_idle = 0
@@ -160,12 +182,13 @@ def class_table(
                 continue
             rows.append((name, i, option if has_names else "", *counts, *map(none_if_nan, three)))
     omitted_note = f" Left out are {n_idle} that never came and were never said." if n_idle else ""
-    return Table(
+    made = Table(
         title=f"Per class{suffix}", rows=tuple(rows), n_shaded_columns=3, is_collapsed=True,
         head=(category_name, "index", "class", "rows", "predicted", "precision", "recall", "F1"),
         note="A dash: nothing to divide by, which counts 0 in macro means." + omitted_note
         + _undrawn_sets_note(parts),
     )  # fmt: skip
+    return link_filters(made, (filters[str(row[0])] for row in rows), n_names=3)
 
 
 def _undrawn_sets_note(parts: Mapping[str, tuple[Columns, TallyCounts]]) -> str:

@@ -12,11 +12,12 @@ from dataclasses import replace
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Cell, Table
+from toolmark.core.records import Cell, EpisodeFilter, Table
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
 from toolmark.statistics.score_columns import Columns, Mask, part_as_value
 from toolmark.statistics.table_cells import mean_share_cell, p_value_cell
 from toolmark.suites.multinet.tables import score_columns
+from toolmark.suites.multinet.tables.row_links import link_filters
 from toolmark.suites.multinet.tables.score_columns import FORMS
 
 _COMPARISON_NOTE = (
@@ -60,12 +61,13 @@ def _share_table(text: Columns, tool: Columns, correct_label: str) -> Table:
         _comparison_row(f"{correct_label}, of what is valid in both forms", *valid_in_both),
         _comparison_row(f"{correct_label}, of all", text, tool),
     )
-    return Table(
+    table = Table(
         title="Format against action: text and tool",
         head=("", "rows", "text", "tool", "text minus tool", "p"),
         rows=rows,
         note=f"{_COMPARISON_NOTE} Intervals count {score_columns.interval_unit(text)}.",
     )
+    return link_filters(table, (EpisodeFilter(outcome="run"),) * len(rows))
 
 
 def _comparison_row(name: str, text: Columns, tool: Columns) -> tuple[Cell, ...]:
@@ -105,13 +107,14 @@ def _outcome_table(text: Columns, tool: Columns) -> Table:
         (f"text {name}", *(sum(pair == (name, to) for pair in pairs) for to in names))
         for name in names
     ]
-    return Table(
+    table = Table(
         title="What became of each row in both forms",
         head=("", *(f"tool {name}" for name in names)),
         rows=tuple(rows),
         note="Right in one form and invalid in the other: the model can act, and cannot format "
         "there. Wrong in both: it cannot act, however it is asked.",
     )
+    return link_filters(table, (EpisodeFilter(outcome="run"),) * len(rows))
 
 
 def _row_outcomes(columns: Columns) -> list[str]:

@@ -9,13 +9,14 @@ from typing import TypeAlias
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Cell, Chart, Estimate, Series, Table
+from toolmark.core.records import Cell, Chart, EpisodeFilter, Estimate, Series, Table
 from toolmark.scoring import brier_errors
 from toolmark.scoring.error_statistics import GRADING_RULES
 from toolmark.statistics.estimate_charts import estimate_series
 from toolmark.statistics.estimates import estimate_mean, estimate_part_average
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet.tables import score_columns
+from toolmark.suites.multinet.tables.row_links import link_filters, link_variants, select_episodes
 from toolmark.suites.multinet.tables.score_columns import Variants
 
 ReliabilityBins: TypeAlias = list[tuple[float, float, int, float, Estimate]]
@@ -60,7 +61,8 @@ def probability_tables(columns_by_rule: Mapping[str, Columns]) -> Iterator[Table
     bins_by_form = {form: reliability_bins(columns) for form, columns in forms.items()}
     if any(bins_by_form.values()):
         yield _reliability_chart(bins_by_form)
-        yield _reliability_table(bins_by_form, forms)
+        filters = {form: select_episodes(columns, variants) for form, columns in forms.items()}
+        yield _reliability_table(bins_by_form, forms, filters)
 
 
 # --- Brier ------------------------------------------------------------------------------
@@ -86,12 +88,13 @@ def brier_table(variants: Variants) -> Table:
         cells = (*map(number_format.format_decimal, both), *(uniform_brier for _ in parts[2:]))
         rows.append((f"{name}: even odds", len(ran), *cells))
     intervals = score_columns.interval_note(first, score_columns.FEW_GROUPS_NOTE)
-    return Table(
+    table = Table(
         title="Probabilities: Brier scores",
         head=_BRIER_HEAD[: 2 + len(parts)],
         rows=score_columns.merge_equal_rows(rows),
         note=f"{_BRIER_NOTE}{_LAX_RULE_NOTE * lax}{intervals}",
     )
+    return link_variants(table, variants)
 
 
 def brier_spread_table(variants: Variants) -> Table:
@@ -102,13 +105,14 @@ def brier_spread_table(variants: Variants) -> Table:
         part_label = f"player {player[1:]}" if player else "the whole"
         for name, _, columns in score_columns.rows_with_baselines(variants):
             rows.append((part_label, name, *_spread_cells(columns.where(columns.run), player)))
-    return Table(
+    table = Table(
         title="More measures: probabilities",
         head=_SPREAD_HEAD,
         rows=score_columns.merge_equal_rows(rows, 1),
         note=_SPREAD_NOTE + score_columns.history_caveat(first),
         is_collapsed=True,
     )
+    return link_variants(table, variants, name_at=1)
 
 
 def _spread_cells(columns: Columns, player: str) -> tuple[Cell, ...]:
@@ -200,7 +204,9 @@ def _reliability_chart(bins_by_form: Mapping[str, ReliabilityBins]) -> Chart:
 
 
 def _reliability_table(
-    bins_by_form: Mapping[str, ReliabilityBins], forms: Mapping[str, Columns]
+    bins_by_form: Mapping[str, ReliabilityBins],
+    forms: Mapping[str, Columns],
+    filters: Mapping[str, EpisodeFilter],
 ) -> Table:
     rows: list[tuple[Cell, ...]] = []
     notes = []
@@ -225,9 +231,10 @@ def _reliability_table(
             f"{form + ': ' * bool(form)}mean gap between the last two columns, {gap_text}; invalid "
             f"answers, in no row: {n_invalid}."
         )
-    return Table(
+    table = Table(
         title="Probabilities by confidence",
         head=("form", "largest probability", "answers", "its mean", "right"),
         rows=tuple(rows),
         note=" ".join(note[0].upper() + note[1:] for note in notes),
     )
+    return link_filters(table, (filters[str(row[0])] for row in rows), n_names=2)

@@ -8,7 +8,7 @@ from math import isnan, nan
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Cell, Chart, Series, Table
+from toolmark.core.records import Cell, Chart, EpisodeFilter, Series, Table
 from toolmark.scoring import text_similarity
 from toolmark.scoring.conversation_matching import ConversationAccumulator, ConversationResult
 from toolmark.scoring.error_statistics import GradingRule
@@ -16,6 +16,7 @@ from toolmark.statistics.estimates import estimate_part_average
 from toolmark.statistics.score_columns import Columns, ordered_levels
 from toolmark.statistics.table_cells import mean_share_cell
 from toolmark.suites.multinet.tables import score_columns
+from toolmark.suites.multinet.tables.row_links import link_filters, link_variants, select_episodes
 from toolmark.suites.multinet.tables.score_columns import Variants
 
 _TEXT_HEAD = (
@@ -72,6 +73,7 @@ def _category_table(forms: Variants, names: Sequence[str], category_name: str) -
     _, first = score_columns.first_variant(forms)
     guesses = score_columns.baseline_names(first)
     rows: list[tuple[Cell, ...]] = []
+    filters: list[EpisodeFilter] = []
     parts_by_form = {
         form: (rule, score_columns.ran_by_category(columns))
         for form, (rule, columns) in forms.items()
@@ -79,16 +81,18 @@ def _category_table(forms: Variants, names: Sequence[str], category_name: str) -
     for name in names:
         for form, (rule, parts) in parts_by_form.items():
             if part := parts.get(name):
+                filters.append(select_episodes(forms[form][1], forms, name))
                 baseline_shares = (score_columns.baseline_share(part, each) for each in guesses)
                 rows.append((name, *_text_row(form, rule, part), *baseline_shares))
     note = "Last the baselines' exact match on the same rows." if guesses else ""
     names_of = (score_columns.baseline_label(first, each) for each in guesses)
-    return Table(
+    table = Table(
         title=f"Texts by {category_name}",
         head=(category_name, "form", *_TEXT_HEAD[1:], *names_of),
         rows=tuple(rows),
         note=note + score_columns.history_caveat(first),
     )
+    return link_filters(table, filters, n_names=2)
 
 
 def answer_table(variants: Variants) -> Table:
@@ -96,12 +100,13 @@ def answer_table(variants: Variants) -> Table:
     _, first = score_columns.first_variant(variants)
     rows = [_text_row(*each) for each in score_columns.rows_with_baselines(variants)]
     intervals = score_columns.interval_note(first, score_columns.FEW_GROUPS_NOTE)
-    return Table(
+    table = Table(
         title="Texts",
         head=_TEXT_HEAD,
         rows=score_columns.merge_equal_rows(rows),
         note=_TEXT_NOTE + intervals,
     )
+    return link_variants(table, variants)
 
 
 def similarity_spread_table(variants: Variants) -> Iterator[Table]:
@@ -114,13 +119,14 @@ def similarity_spread_table(variants: Variants) -> Iterator[Table]:
     ]  # fmt: skip
     if rows:
         head = ("", "n", "similarity", "least", "largest", "standard deviation")
-        yield Table(
+        table = Table(
             title="More measures: texts",
             head=head,
             rows=score_columns.merge_equal_rows(rows),
             note=_SPREAD_NOTE,
             is_collapsed=True,
         )
+        yield link_variants(table, variants)
 
 
 def _text_measures(columns: Columns, rule: GradingRule) -> dict[str, float]:
@@ -176,14 +182,15 @@ def conversation_tables(variants: Variants) -> Iterator[Table | Chart]:
     rows += [_baseline_row(name, first) for name in score_columns.baseline_names(first)]
     head = ("", "conversations", "exact by strings", "exact by structure", "of valid", "invalid",
             "invalid turns", "first failure", "turns", "calls", "calls wanted")  # fmt: skip
-    yield Table(
+    table = Table(
         title="Conversations",
         head=head,
         rows=score_columns.merge_equal_rows(rows),
         note=_CALLS_NOTE + score_columns.interval_note(first),
     )
+    yield link_variants(table, variants)
     if any(each.turn_recalls() for each in conversations_by_name.values()):
-        yield _turn_table(conversations_by_name)
+        yield link_variants(_turn_table(conversations_by_name), variants)
         yield Chart(
             title="Recall of calls by turn", kind="line",
             series=tuple(

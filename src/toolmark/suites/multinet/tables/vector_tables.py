@@ -10,12 +10,13 @@ import numpy as np
 
 from toolmark.core import number_format
 from toolmark.core.number_format import format_decimal
-from toolmark.core.records import Cell, Chart, Series, Table
+from toolmark.core.records import Cell, Chart, EpisodeFilter, Series, Table
 from toolmark.scoring import action_errors
 from toolmark.scoring.error_statistics import GRADING_RULES, GradingRule
 from toolmark.statistics.score_columns import Columns, Numbers, split_rows
 from toolmark.statistics.table_cells import mean_share_cell
 from toolmark.suites.multinet.tables import score_columns
+from toolmark.suites.multinet.tables.row_links import link_filters, link_variants, select_episodes
 from toolmark.suites.multinet.tables.score_columns import Variants
 
 _MAIN_HEAD = (
@@ -74,7 +75,11 @@ def vector_tables(
     figures_made = [
         each
         for level, part in score_columns.ran_by_category(first).items()
-        for each in _error_distribution(part, f" ({', '.join(filter(None, (level, label)))})")
+        for each in _error_distribution(
+            part,
+            f" ({', '.join(filter(None, (level, label)))})",
+            select_episodes(first, variants, level),
+        )
     ]
     yield from (each for each in figures_made if isinstance(each, Chart))  # side by side
     yield from (each for each in figures_made if isinstance(each, Table))
@@ -173,8 +178,13 @@ def main_table(variants: Variants, category_name: str) -> Table:
         + _RULES_NOTE * several
         + score_columns.history_caveat(first)
     )
-    return Table(title="Errors of the vectors", head=(category_name, *_MAIN_HEAD[1:]),
-                 rows=score_columns.merge_equal_rows(rows, 1), note=note)  # fmt: skip
+    table = Table(
+        title="Errors of the vectors",
+        head=(category_name, *_MAIN_HEAD[1:]),
+        rows=score_columns.merge_equal_rows(rows, 1),
+        note=note,
+    )
+    return link_variants(table, variants, name_at=1, category_at=0)
 
 
 def rare_measures_table(variants: Variants, category_name: str) -> Table:
@@ -193,8 +203,14 @@ def rare_measures_table(variants: Variants, category_name: str) -> Table:
         )
         rows.append((*names, len(ran), *cells))
     note = _MORE_NOTE + score_columns.history_caveat(score_columns.first_variant(variants)[1])
-    return Table(title="More measures: vectors", head=(category_name, *_MORE_HEAD[1:]), note=note,
-                 rows=score_columns.merge_equal_rows(rows, 1), is_collapsed=True)  # fmt: skip
+    table = Table(
+        title="More measures: vectors",
+        head=(category_name, *_MORE_HEAD[1:]),
+        rows=score_columns.merge_equal_rows(rows, 1),
+        note=note,
+        is_collapsed=True,
+    )
+    return link_variants(table, variants, name_at=1, category_at=0)
 
 
 def _rows_by_category(variants: Variants) -> Iterator[tuple[tuple[str, str], Columns]]:
@@ -236,11 +252,12 @@ def _slice_table(variants: Variants, category_name: str) -> Iterator[Table]:
                 found = vector_errors(part, f".{name}")
                 rows.append((level, name, run, *map(format_decimal, found[:4])))
     if rows:
-        yield Table(
+        table = Table(
             title="Errors by part of the vector",
             rows=score_columns.merge_equal_rows(rows, 2),
             head=(category_name, "part", "", "MAE", "MSE", "RelMAE", "RelMSE"),
         )
+        yield link_variants(table, variants, name_at=2, category_at=0)
 
 
 def _slice_names(columns: Columns) -> list[str]:
@@ -257,8 +274,13 @@ def _slice_names(columns: Columns) -> list[str]:
 _ignore_overflow = np.errstate(over="ignore", invalid="ignore")
 
 
-def _error_distribution(columns: Columns, suffix: str) -> Iterator[Table | Chart]:
-    """Draw how errors spread, in medians of the run; then their quantiles and the worst rows."""
+def _error_distribution(
+    columns: Columns, suffix: str, episodes: EpisodeFilter
+) -> Iterator[Table | Chart]:
+    """Draw how errors spread, in medians of the run; then their quantiles and the worst rows.
+
+    `episodes` selects the rows.
+    """
     own_errors, mean_errors = columns.part("mae"), columns.part("base_mae")
     median = _ignore_overflow(np.median)(own_errors).item()
     if 0 < median < inf:
@@ -288,7 +310,8 @@ def _error_distribution(columns: Columns, suffix: str) -> Iterator[Table | Chart
         )
     ]
     head = ("", "least", *(f"{p} %" for p in points[1:-1]), "largest")
-    yield Table(title=f"Errors: quantiles of MAE{suffix}", head=head, rows=tuple(rows))
+    quantiles = Table(title=f"Errors: quantiles of MAE{suffix}", head=head, rows=tuple(rows))
+    yield link_filters(quantiles, (episodes, None))
     yield _worst_rows_table(columns, median, suffix)
 
 
@@ -312,5 +335,9 @@ def _worst_rows_table(columns: Columns, median: float, suffix: str) -> Table:
         )
         for i in order.tolist()
     )
-    return Table(title=f"Errors: the largest{suffix}", rows=rows,
-                 head=("row", "MAE", "in medians", "training mean's", "valid"))  # fmt: skip
+    table = Table(
+        title=f"Errors: the largest{suffix}",
+        rows=rows,
+        head=("row", "MAE", "in medians", "training mean's", "valid"),
+    )
+    return link_filters(table, (EpisodeFilter(task=name) for name, *_ in rows), n_names=0)
