@@ -7,15 +7,15 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect
 from tests.core.number_cases import COUNTS
+from tests.reports.interrupted_runs import run_suite
+from tests.reports.link_filters import is_listed
 from tests.servers.chromium import Watch
 
 import toolmark as tm
-from toolmark.core.records import Score
 from toolmark.reports import html_report
 from toolmark.runs.run_store import Run
 
@@ -329,22 +329,33 @@ def test_a_cell_lists_the_episodes_behind_it(visit: Opener, tmp_path: Path) -> N
     with ThreadPoolExecutor(1) as other:  # the browser's loop runs in this thread
         run = other.submit(tm.run, suite, model, log_dir=tmp_path).result()
     page = visit(run)
+    check_cells(page)
+
+
+def test_a_cell_of_rules_categories_and_variations_lists_its_episodes(
+    visit: Opener, tmp_path: Path
+) -> None:
+    parameters = {"category": ["single_turn"]}
+    with ThreadPoolExecutor(1) as other:
+        run = other.submit(
+            run_suite, tmp_path, "bfcl", parameters, sample=30, vary="tool_order"
+        ).result()
+    check_cells(visit(run))
+
+
+def check_cells(page: Page) -> None:
+    """Press each link of a cell once, and compare the list with the filters that it names."""
+    episodes = json.loads(str(page.locator("#index").text_content()))
+    rules = json.loads(str(page.locator("#runs").text_content()))[0]["rules"]
     cells = page.locator("button.cell")
     meant = [
         json.loads(str(cells.nth(at).get_attribute("data-show"))) for at in range(cells.count())
     ]
     assert len({json.dumps(filters, sort_keys=True) for filters in meant}) > 4
+    tried: set[str] = set()
     for at, filters in enumerate(meant):
+        if (text := json.dumps(filters, sort_keys=True)) in tried:
+            continue
+        tried.add(text)
         cells.nth(at).evaluate("cell => cell.click()")
-        assert count(page) == sum(is_meant(score, filters) for score in run.scores()), filters
-
-
-def is_meant(score: Score, filters: dict[str, Any]) -> bool:
-    verdict = score.verdicts["official"]
-    cause = next(([x.cause, x.suite_cause] for x in verdict.labels if x.primary), [])
-    return (
-        filters.get("outcome", verdict.outcome) == verdict.outcome
-        and all(score.axes[axis] == level for axis, level in filters.get("axes", {}).items())
-        and all(verdict.traits[name] == word for name, word in filters.get("traits", {}).items())
-        and ("cause" not in filters or json.loads(filters["cause"]) == cause)
-    )
+        assert count(page) == sum(is_listed(x, filters, rules) for x in episodes), filters

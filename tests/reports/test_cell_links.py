@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from tests.golden.damage import Damaged
+from tests.reports.interrupted_runs import run_suite
+from tests.reports.link_filters import is_listed
 from tests.reports.page_reader import read_page
 
-import toolmark as tm
-from toolmark.core.errors import Timeout
-from toolmark.core.model import ReplyFunction
-from toolmark.core.records import Reply, Request, Task
 from toolmark.reports import html_report, run_facts, score_tables
 from toolmark.reports.table_format import Grid
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import read_presentation
 
 Settings = tuple[str, dict[str, Any], dict[str, Any]]
-ABSENT_SHARE = 0.1
 COUNT_HEADS = {"n", "trials", "episodes", "conversations", "failed", "answers with a query"}
 # the numbers of these tables rest on no episodes of the run alone, or each row lists its own below
 WITHOUT_LINKS = ("Why the rules differ",)
@@ -40,28 +35,6 @@ WIDER_ROWS = ("exact match of valid answers",)
 COUNT = re.compile(r"([\d\u202f]+)( answers)?( in .*)?")
 
 
-class Interrupted(Damaged):
-    """A model that errs, and whose endpoint does not answer some tasks at all."""
-
-    def bind(self, task: Task, repeat: int, /) -> ReplyFunction:
-        """Return the player of one episode."""
-        play = super().bind(task, repeat)
-        is_absent = Random(f"absent {task.id}").random() < ABSENT_SHARE
-
-        async def reply(request: Request, /) -> Reply:
-            if is_absent:
-                raise Timeout("no answer")
-            return await play(request)
-
-        return reply
-
-
-def run_suite(folder: Path, suite: str, parameters: Mapping[str, Any], **settings: Any) -> Run:
-    loaded = tm.load(suite, **parameters)
-    model = Interrupted(loaded.controls["oracle"])
-    return tm.run(loaded, model, log_dir=folder, max_retries=0, floors="off", **settings)
-
-
 def list_grids(run: Run) -> Iterator[Grid]:
     """Yield the tables of a run's page that have links: the scores, and those of its suite."""
     presentation = read_presentation(run)
@@ -72,35 +45,6 @@ def list_grids(run: Run) -> Iterator[Grid]:
     for section in facts.groups:
         if section.table is not None:
             yield section.table
-
-
-def is_among(word: str, wanted: str | list[str]) -> bool:
-    return word in wanted if isinstance(wanted, list) else wanted in ("", word)
-
-
-def is_listed(episode: Mapping[str, Any], wanted: Mapping[str, Any], rules: Sequence[str]) -> bool:
-    """Apply the filters of a link as the page's script does."""
-    rule = wanted.get("rule", rules[0])
-    if rule not in episode["outcome"]:
-        return False
-    outcome = episode["outcome"][rule].replace(" ", "_")
-    if wanted.get("outcome", "") == "run":
-        if outcome == "not_run":
-            return False
-    elif wanted.get("outcome", outcome) != outcome:
-        return False
-    cause = episode["cause"].get(rule, [])
-    words = json.loads(wanted.get("cause", "[]"))
-    if not all(not word or cause[i : i + 1] == [word] for i, word in enumerate(words)):
-        return False
-    traits = episode.get("traits", {}).get(rule, {})
-    named = wanted.get("find", "").removeprefix("id:")
-    return (
-        is_among(episode["category"], wanted.get("category", ""))
-        and all(is_among(episode["axes"].get(k, ""), x) for k, x in wanted.get("axes", {}).items())
-        and all(is_among(traits.get(k, ""), x) for k, x in wanted.get("traits", {}).items())
-        and named in ("", episode["id"], episode.get("item", ""))
-    )
 
 
 def check_links(run: Run, folder: Path) -> int:

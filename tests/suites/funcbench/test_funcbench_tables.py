@@ -251,8 +251,8 @@ def test_not_run_episodes_are_in_no_table(main: list[Score]) -> None:
         Score(task=x.task, item=x.item, repeat=1, axes=x.axes, failure=NOT_REACHED) for x in main
     ]
     mixed = shown(main + lost)
-    assert table(mixed, "Calls per trial") == table(shown(main), "Calls per trial")
-    assert table(mixed, "Success by setting") == table(shown(main), "Success by setting")
+    for title in ("Calls per trial", "Success by setting"):
+        assert table(mixed, title).rows == table(shown(main), title).rows
 
 
 def test_metrics_begin_with_success(main: list[Score]) -> None:
