@@ -63,7 +63,7 @@ def test_the_ten_that_play_every_suite_are_two_controls_and_the_eight_baselines(
 
 
 def test_an_answer_that_always_stands_last_is_named_with_its_agent() -> None:
-    suite = make_suite([f"Which of x, yy, {word}" for word in WORDS], WORDS)
+    suite = make_suite([f"Of x, yy, {word}" for word in WORDS], WORDS)
     told, *weak = shortcuts_of(suite)
     assert told.status == "ok" and told.detail.startswith("10 agents") and "100.0 %" in told.detail
     (found,) = weak
