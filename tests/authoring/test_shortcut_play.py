@@ -56,16 +56,16 @@ def shortcuts_of(suite: Suite, **settings: float) -> list[Check]:
     return [each for each in tm.check(suite, **settings) if each.name == "shortcuts"]
 
 
-def test_the_ten_that_play_every_suite_are_two_controls_and_the_eight_baselines() -> None:
+def test_those_that_play_every_suite_are_two_controls_and_twelve_baselines() -> None:
     baselines = {f"baseline/{name}" for name in SHORTCUT_NAMES}
     assert {*SHORTCUTS} == baselines | {"control/null", "control/always-call"}
-    assert len(SHORTCUTS) == 10 and all(SHORTCUTS.values())
+    assert len(SHORTCUTS) == 14 and all(SHORTCUTS.values())
 
 
 def test_an_answer_that_always_stands_last_is_named_with_its_agent() -> None:
     suite = make_suite([f"Of x, yy, {word}" for word in WORDS], WORDS)
     told, *weak = shortcuts_of(suite)
-    assert told.status == "ok" and told.detail.startswith("10 agents") and "100.0 %" in told.detail
+    assert told.status == "ok" and told.detail.startswith("14 agents") and "100.0 %" in told.detail
     (found,) = weak
     assert found.status == "warn" and found.next_step
     # the last word is also the longest one
@@ -150,7 +150,7 @@ def test_agents_share_the_time_and_those_for_whom_none_is_left_are_named(tmp_pat
 def test_with_time_enough_all_are_played(tmp_path: Path) -> None:
     clock = CountedClock(0.5)
     (told,) = checks_with(clock, tmp_path, 10.0)
-    assert len(clock.played) == 9 and told.next_step == "" and "not played" not in told.detail
+    assert len(clock.played) == 13 and told.next_step == "" and "not played" not in told.detail
 
 
 def test_the_command_says_what_the_agents_score(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from toolmark.baselines.lexical_matcher import DONE_TEXT, fill_arguments
+from toolmark.baselines.lexical_matcher import DONE_TEXT, NO_TOOL_TEXT, fill_arguments
 from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request, Tool
 
@@ -24,32 +25,43 @@ def question_of(request: Request) -> str:
 
 
 class ShortcutAgent(Model):
-    """Answers by one rule: a call of one tool where it chooses one, else a text."""
+    """Answers each request by one rule."""
 
     calls_natively = True
     accepts_audio = False
 
-    def __init__(
-        self,
-        name: str,
-        choose_tool: Callable[[Sequence[Tool]], Tool] | None = None,
-        choose_text: Callable[[str], str] | None = None,
-    ) -> None:
+    def __init__(self, name: str, answer: Callable[[Request], Reply]) -> None:
         self.name = name
-        self._choose_tool = choose_tool
-        self._choose_text = choose_text
+        self._answer = answer
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Return the call, or the text that was chosen; after a result a closing text."""
-        question = question_of(request)
-        if self._choose_text is not None:
-            return Reply(text=self._choose_text(question))
-        last = request.messages[-1] if request.messages else None
-        if self._choose_tool is None or not request.tools or (last and last.role == "tool"):
-            return Reply(text=DONE_TEXT)
-        tool = self._choose_tool(request.tools)
+        """Return what the rule says."""
+        return self._answer(request)
+
+
+def _reply_with(choose: Callable[[str], str], request: Request) -> Reply:
+    """Return a text that is chosen from the question."""
+    return Reply(text=choose(question_of(request)))
+
+
+def _call_chosen(choose: Callable[[Sequence[Tool]], Sequence[Tool]], request: Request) -> Reply:
+    """Return a call of each tool that is chosen; after a result, and without tools, a text."""
+    last = request.messages[-1] if request.messages else None
+    if not request.tools or (last is not None and last.role == "tool"):
+        return Reply(text=DONE_TEXT)
+    question = question_of(request)
+    calls = []
+    for at, tool in enumerate(choose(request.tools)):
         arguments = json.dumps(fill_arguments(tool, question) or {}, ensure_ascii=False)
-        return Reply(calls=(Call(name=tool.name, arguments=arguments, id="call_0"),))
+        calls.append(Call(name=tool.name, arguments=arguments, id=f"call_{at}"))
+    return Reply(calls=tuple(calls))
+
+
+def _ask_for_value(request: Request) -> Reply:
+    """Return a question for the first value that the first tool requires."""
+    required = request.tools[0].parameters.get("required") if request.tools else None
+    name = required[0] if isinstance(required, list) and required else "first value"
+    return Reply(text=f"What is the {str(name).replace('_', ' ')}?")
 
 
 def _last_number(question: str) -> str:
@@ -78,41 +90,66 @@ def _longest_description(tools: Sequence[Tool]) -> Tool:
     return max(tools, key=lambda tool: len(tool.description))
 
 
-_TOOL_RULES: Mapping[str, Callable[[Sequence[Tool]], Tool]] = {
-    "first-tool": lambda tools: tools[0],
-    "last-tool": lambda tools: tools[-1],
-    "longest-tool": _longest_description,
-    "shortest-tool": _shortest_description,
+_RULES: Mapping[str, tuple[str, Callable[[Request], Reply]]] = {
+    "first-tool": (
+        "calls the first tool with values of the request",
+        partial(_call_chosen, lambda tools: tools[:1]),
+    ),
+    "last-tool": (
+        "calls the last tool with values of the request",
+        partial(_call_chosen, lambda tools: tools[-1:]),
+    ),
+    "longest-tool": (
+        "calls the tool with the longest description",
+        partial(_call_chosen, lambda tools: [_longest_description(tools)]),
+    ),
+    "shortest-tool": (
+        "calls the tool with the shortest description",
+        partial(_call_chosen, lambda tools: [_shortest_description(tools)]),
+    ),
+    "every-tool": (
+        "calls every tool at once with values of the request",
+        partial(_call_chosen, lambda tools: tools),
+    ),
+    "last-number": (
+        "replies with the last number of the request",
+        partial(_reply_with, _last_number),
+    ),
+    "largest-number": (
+        "replies with the largest number of the request",
+        partial(_reply_with, _largest_number),
+    ),
+    "longest-word": (
+        "replies with the longest word of the request",
+        partial(_reply_with, _longest_word),
+    ),
+    "last-word": (
+        "replies with the last word of the request",
+        partial(_reply_with, _last_word),
+    ),
+    "ask-again": (
+        "asks to hear every request again",
+        partial(_reply_with, lambda question: "Could you say that again, please?"),
+    ),
+    "ask-value": ("asks for the first value that the first tool requires", _ask_for_value),
+    "refuse": (
+        "says that no tool fits",
+        partial(_reply_with, lambda question: NO_TOOL_TEXT),
+    ),
 }
-_TEXT_RULES: Mapping[str, Callable[[str], str]] = {
-    "last-number": _last_number,
-    "largest-number": _largest_number,
-    "longest-word": _longest_word,
-    "last-word": _last_word,
-}
-SHORTCUT_NAMES = (*_TOOL_RULES, *_TEXT_RULES)
+SHORTCUT_NAMES = (*_RULES,)
 SHORTCUTS: Mapping[str, str] = {
     "control/null": "replies nothing",
     "control/always-call": "calls the first tool without arguments, again and again",
-    "baseline/first-tool": "calls the first tool with values of the request",
-    "baseline/last-tool": "calls the last tool with values of the request",
-    "baseline/longest-tool": "calls the tool with the longest description",
-    "baseline/shortest-tool": "calls the tool with the shortest description",
-    "baseline/last-number": "replies with the last number of the request",
-    "baseline/largest-number": "replies with the largest number of the request",
-    "baseline/longest-word": "replies with the longest word of the request",
-    "baseline/last-word": "replies with the last word of the request",
+    **{f"baseline/{name}": description for name, (description, _) in _RULES.items()},
 }
-"""The ten that play every suite, each with what it does."""
+"""The agents that play every suite, each with what it does."""
 
 
 def make_shortcut(name: str) -> ShortcutAgent:
     """Return the agent of a name of `SHORTCUT_NAMES`; raises KeyError for another one.
 
     Tools are chosen by their place or the length of their description; their arguments are values
-    of the question, in its order. Texts are copied from the question.
+    of the question, in its order. Texts are copied from the question, or always the same.
     """
-    label = f"baseline/{name}"
-    if name in _TOOL_RULES:
-        return ShortcutAgent(label, choose_tool=_TOOL_RULES[name])
-    return ShortcutAgent(label, choose_text=_TEXT_RULES[name])
+    return ShortcutAgent(f"baseline/{name}", _RULES[name][1])

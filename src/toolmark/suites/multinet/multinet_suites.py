@@ -37,6 +37,7 @@ from toolmark.suites.multinet import (
     paper_comparison,
     report_tables,
     row_sources,
+    surface_agents,
     task_making,
 )
 from toolmark.suites.multinet.frame_records import Form, Frame, Rows
@@ -171,9 +172,13 @@ def _build_suite(
         controls={
             "oracle": control_models.oracle_control,
             "faulty": control_models.faulty_control,
+            **surface_agents.surface_controls(family, rows),
         },
         maker=_task_maker(rows, media, source) if with_pictures else TaskMaker(),
-        defaults=Defaults(floors=multinet_families.list_floors(family)),
+        defaults=Defaults(
+            floors=multinet_families.list_floors(family),
+            shortcuts=surface_agents.list_surface_agents(family),
+        ),
         provenance=Provenance(
             data_label="MultiNet-style, synthetic" if source == SYNTHETIC_DATA else "",
             seed=seed,
