@@ -458,6 +458,7 @@ def check(
         row_file_names,
         rows_suite,
         shortcut_checks,
+        shortcut_play,
         suite_checks,
         tool_lint,
     )
@@ -491,10 +492,11 @@ def check(
         found = suite_checks.check_suite(
             loaded,
             play,
-            play_shortcut,
+            shortcut_play.ShortcutTrial(
+                run_floors.list_shortcuts(loaded), play_shortcut, shortcut_time_s
+            ),
             limit=limit,
             has_judge=judge_model is not None,
-            shortcut_time_s=shortcut_time_s,
         )
         # of a file of rows the most frequent answer was counted over all rows
         counted = {shortcut_checks.FREQUENT_ANSWER} if of_rows else set()

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 import toolmark as tm
-from toolmark.authoring.shortcut_play import list_shortcuts
 from toolmark.core.records import Task, Trajectory
 from toolmark.core.task_data import read_task_data
 from toolmark.runs.floors import floor_playing
@@ -57,7 +56,7 @@ NOT_GENERATED = {"bfcl": "official", "multinet-bfcl": "official", "m3": "publish
 MARKS: Mapping[str, tuple[pytest.MarkDecorator, ...]] = {
     "mfcl-vision": (pytest.mark.long,),
     "mfcl-speech": (pytest.mark.speech, pytest.mark.long),
-    "m3-local": (pytest.mark.servers, pytest.mark.long),
+    "m3-local": (pytest.mark.servers, pytest.mark.long, pytest.mark.timeout(900)),
 }
 
 
@@ -111,7 +110,7 @@ def test_no_shortcut_scores_above_chance_but_for_the_known_ones(
     run = play_null(suite, tmp_path)
     chance = chance_of(name, suite, run.summary()["score"]["value"])
     failed, behaviours = {}, set()
-    for agent in list_shortcuts(suite):
+    for agent in run_floors.list_shortcuts(suite):
         replies.clear()
         scores = asyncio.run(run_floors.play_shortcut(run, suite, agent, float("inf")))
         behaviours.add(repr(sorted(replies.items())))

@@ -12,7 +12,6 @@ from toolmark.authoring.shortcut_checks import (
     CheckedTasks,
     Played,
 )
-from toolmark.baselines.shortcut_agents import SHORTCUTS
 from toolmark.core import number_format
 from toolmark.core.errors import ToolmarkError
 from toolmark.core.records import Check, Estimate, Score
@@ -30,9 +29,14 @@ PlayShortcut = Callable[[Run, str, float], Sequence[Score]]
 """Plays an agent, by its name, on the tasks of a run, in so many seconds; raises ToolmarkError."""
 
 
-def list_shortcuts(suite: Suite) -> dict[str, str]:
-    """Return the agents that a suite is tried with, and what each does, its floors first."""
-    return {**suite.defaults.floors, **SHORTCUTS, **suite.defaults.shortcuts}
+class ShortcutTrial(NamedTuple):
+    """The agents that a suite is tried with, by name with what each does, what plays them, and for
+    how many seconds at most.
+    """
+
+    agents: Mapping[str, str]
+    play: PlayShortcut
+    time_s: float = DEFAULT_TIME_S
 
 
 class _Attempts(NamedTuple):
@@ -45,21 +49,20 @@ class _Attempts(NamedTuple):
 def check_shortcuts(
     suite: Suite,
     null: Played,
-    play: PlayShortcut,
+    trial: ShortcutTrial,
     scope: CheckedTasks,
     *,
-    time_s: float = DEFAULT_TIME_S,
     read_clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Check]:
-    """Yield what the shortcut agents score on the tasks of `null`, for at most `time_s` seconds.
+    """Yield what the shortcut agents score on the tasks of `null`.
 
     An agent is named where it scores more than a fifth above the highest floor that the suite
     declares, and the lower end of the paired 95 % interval is above it too. Of fewer than ten tasks
     nothing is said.
     """
+    agents, play, time_s = trial
     if time_s <= 0 or len(null.scores) < MIN_TASKS_FOR_SHORTCUTS:
         return
-    agents = list_shortcuts(suite)
     rule = suite.scorer.rules[0]
     nothing = gather_columns(null.scores, rule)
     found = _play_agents(agents, null.run, rule, nothing, play, read_clock() + time_s, read_clock)

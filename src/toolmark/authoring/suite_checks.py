@@ -9,7 +9,6 @@ from itertools import islice
 
 import msgspec
 
-from toolmark.authoring import shortcut_play
 from toolmark.authoring.oracle import has_solution, make_oracle
 from toolmark.authoring.shortcut_checks import (
     MAX_SHOWN_IDS,
@@ -20,7 +19,7 @@ from toolmark.authoring.shortcut_checks import (
     estimate_cost,
     is_right,
 )
-from toolmark.authoring.shortcut_play import PlayShortcut
+from toolmark.authoring.shortcut_play import ShortcutTrial, check_shortcuts
 from toolmark.core.errors import ToolmarkError
 from toolmark.core.number_format import format_count, pluralize
 from toolmark.core.records import Check, Score, Task, Trajectory
@@ -36,18 +35,17 @@ PlayControl = Callable[[str, Sequence[Task] | None], Run]
 def check_suite(
     suite: Suite,
     play: PlayControl,
-    play_shortcut: PlayShortcut,
+    shortcuts: ShortcutTrial,
     *,
     limit: int,
     has_judge: bool = False,
-    shortcut_time_s: float = shortcut_play.DEFAULT_TIME_S,
 ) -> list[Check]:
     """Return what is found in a suite over its first `limit` tasks.
 
     The oracle must be right everywhere, an empty reply only where the row says so. Both are played
     twice where that costs nothing, to see that the suite says the same each time. `has_judge` says
-    that a judge is named; without one, a suite that a judge scores is not played. Shortcut agents
-    are played for `shortcut_time_s` seconds, and not where a judge or another model would be asked.
+    that a judge is named; without one, a suite that a judge scores is not played. No shortcut agent
+    is played where a judge or another model would be asked.
     """
     tasks = [task for task in islice(suite, limit) if task.kind == "scored"]
     scope = CheckedTasks(min(limit, len(suite)), len(suite))
@@ -75,9 +73,7 @@ def check_suite(
     checks += check_guesses(tasks, scope)
     is_alone = (judging is None or not judging.is_required) and not suite.environment.asked_model
     if isinstance(null, Played) and is_alone:
-        checks += shortcut_play.check_shortcuts(
-            suite, null, play_shortcut, scope, time_s=shortcut_time_s
-        )
+        checks += check_shortcuts(suite, null, shortcuts, scope)
     for played, who in ((oracle, "the oracle"), (null, "a model that only replies")):
         if isinstance(played, Played):
             return [*checks, estimate_cost(suite, tasks, played, who)]

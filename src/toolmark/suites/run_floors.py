@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import structs
 
 from toolmark.agents.agent import Agent
+from toolmark.baselines.shortcut_agents import SHORTCUTS
 from toolmark.core import json_codec
 from toolmark.core.errors import DataError, ToolmarkError, UsageError, suggest_names
 from toolmark.core.files import cache_folder, file_sha256
@@ -204,6 +205,14 @@ async def _play_agent(run: Run, suite: Suite, model: Model, pace: FloorPace) -> 
     with forbid_asking(True), forbid_web():
         format_name = "native" if "native" in suite.tool_formats else run.info.plan.tool_format
         return await play_floor(run, suite, model, suite.tool_formats[format_name], pace)
+
+
+def list_shortcuts(suite: Suite) -> dict[str, str]:
+    """Return the agents without a key that a suite is tried with, and what each does.
+
+    These are its floors, those that play every suite, and those that it names.
+    """
+    return {**suite.defaults.floors, **SHORTCUTS, **suite.defaults.shortcuts}
 
 
 async def play_shortcut(run: Run, suite: Suite, name: str, time_s: float) -> tuple[Score, ...]:

@@ -97,7 +97,8 @@ def _name_alternative(at: int, question: str, space: AnswerSpace) -> Answer | No
     if not found or not isinstance(space, FreeText):
         return None
     before, last = found[-1]
-    return [*before.split(", "), last][at]
+    named: list[str] = [*before.split(", "), last]
+    return named[at]
 
 
 _TEXT_RULES: Mapping[str, tuple[str, AnswerRule]] = {
@@ -172,9 +173,9 @@ class NearestQuestions:
 
 def list_surface_agents(family: Family) -> dict[str, str]:
     """Return the agents of a family as controls, each with what it does."""
-    told = {name: description for name, (description, _) in _RULES.items()}
-    told[NEAREST_QUESTION] = "gives the answer to the most similar question of another group"
-    return {f"control/{name}": told[name] for name in _NAMES_BY_FAMILY.get(family, ())}
+    known = {name: description for name, (description, _) in _RULES.items()}
+    known[NEAREST_QUESTION] = "gives the answer to the most similar question of another group"
+    return {f"control/{name}": known[name] for name in _NAMES_BY_FAMILY.get(family, ())}
 
 
 def surface_controls(family: Family, rows: Iterable[Frame]) -> dict[str, ControlMaker]:
