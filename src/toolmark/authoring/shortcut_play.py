@@ -30,8 +30,9 @@ PlayShortcut = Callable[[Run, str, float], Sequence[Score]]
 
 
 class ShortcutTrial(NamedTuple):
-    """The agents that a suite is tried with, by name with what each does, what plays them, and for
-    how many seconds at most.
+    """The agents that a suite is tried with, by name, each with what it does.
+
+    `play` plays them, all together for at most `time_s` seconds.
     """
 
     agents: Mapping[str, str]
