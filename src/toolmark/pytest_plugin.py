@@ -208,6 +208,7 @@ def _session_run(
 ) -> SessionRun:
     """Return the run that a test needs, made by the first test of the session that needs it."""
     from toolmark.core.errors import ToolmarkError
+    from toolmark.reports.run_names import label_suite
 
     wanted = _find_request(request.node, request.config)
     ids = None if whole else _chosen_tasks(wanted, request.session)
@@ -221,7 +222,8 @@ def _session_run(
         pytest.fail(str(error), pytrace=False)
     if is_new:
         summary = found.run.summary()
-        title = f"{summary['suite']} on {summary['model']}"
+        suite = label_suite(summary["suite"], summary.get("data_label", ""))
+        title = f"{suite} on {summary['model']}"
         _add_summary_line(request.node, f"{title}: {summary}; {found.run.path}")
     return found
 

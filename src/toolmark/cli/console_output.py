@@ -282,7 +282,8 @@ def print_outcomes(
 
     The first of them only, unless the `whole` list is wanted.
     """
-    console.print(f"{run_names.short_model_name(run.info.plan.model)} on {run.info.plan.suite}",
+    suite = run_names.label_suite(run.info.plan.suite, run.info.data_label)
+    console.print(f"{run_names.short_model_name(run.info.plan.model)} on {suite}",
                   markup=False, highlight=False)  # fmt: skip
     rows: list[tuple[str, str, str]] = []
     n = 0

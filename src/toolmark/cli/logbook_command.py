@@ -42,7 +42,8 @@ def show_logbook(
     if as_json:
         fields = {"faults": logbook.faults, "notes": notes, "torn": logbook.torn}
         rows = [
-            {**msgspec.to_builtins(each), "suite": logged.first.suite, "model": logged.first.model,
+            {**msgspec.to_builtins(each), "suite": logged.first.suite,
+             "data_label": logged.first.data_label, "model": logged.first.model,
              "tasks_sha256": logged.first.tasks_sha256, "plan_sha256": logged.first.plan_sha256,
              "settings_sha256": logged.first.settings_sha256, "is_withdrawn": logged.is_withdrawn}
             for each, logged in zip(runs, logbook.runs, strict=True)
@@ -59,10 +60,10 @@ def show_logbook(
             state = "withdrawn" if logged.is_withdrawn else "removed" if each.is_removed else ""
             series = f"{place} of {len(members)}"
             model = run_names.short_model_name(logged.first.model)
+            suite = run_names.label_suite(logged.first.suite, logged.first.data_label)
             plan = logged.first.plan_sha256[:8]
             rows_shown.append(
-                (each.begun, each.run, logged.first.suite, model, plan, series, score, each.n_run,
-                 state)
+                (each.begun, each.run, suite, model, plan, series, score, each.n_run, state)
             )  # fmt: skip
         head = ("begun", "run", "suite", "model", "plan", "of its kind", "score", "n", "")
         table = Table(title=f"Runs begun in {folder}", head=head, rows=tuple(rows_shown))

@@ -213,7 +213,8 @@ def _run_with_progress(
 
     async def main() -> tuple[Run, bool]:
         stop = asyncio.Event()
-        title = f"{loaded.name} {run_names.short_model_name(secrets.mask_model_spec(model))}"
+        suite = run_names.label_suite(loaded.name, loaded.provenance.data_label)
+        title = f"{suite} {run_names.short_model_name(secrets.mask_model_spec(model))}"
         stop_signals = termination_signals.stop_on_signals(asyncio.get_running_loop(), stop)
         with stop_signals, progress_display.show_progress(err, title, notes) as watch:
             release_signals()

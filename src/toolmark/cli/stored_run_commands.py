@@ -212,7 +212,8 @@ def show(
 
     opened = api.open_run(path)
     plan = opened.info.plan
-    head = {"run_dir": str(path), "suite": plan.suite, "model": plan.model}
+    label = {"data_label": opened.info.data_label} if opened.info.data_label else {}
+    head = {"run_dir": str(path), "suite": plan.suite, **label, "model": plan.model}
     if item is None:
         fits = _episode_filter(opened, outcome, axis or [])
         if as_json:

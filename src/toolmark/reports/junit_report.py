@@ -122,6 +122,7 @@ def _list_properties(found: ScoredRun, gates: Sequence[Gate]) -> Iterator[tuple[
     """Yield names and values: what was run, the headline with its interval, and each gate."""
     summary = found.summary
     head = summary["score"]
+    yield from (("data_label", label) for label in [summary.get("data_label")] if label)
     yield "model", summary["model"]
     yield "tool_format", summary["tool_format"]
     yield "rule", summary["rule"]

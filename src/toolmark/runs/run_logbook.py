@@ -48,6 +48,7 @@ class LogbookEntry(Record, frozen=True, kw_only=True):
       (`run_plan.Plan`). `plan_sha256` is that of the plan of `toolmark plan`, "" without one.
     - `n_planned`, `n_run`: scored episodes, asked for and run.
     - `headline`: the score, at the end.
+    - `data_label`: what the tasks are where they are no published data.
     - `torn`: an incomplete line that stood at the end of the file, and that this line replaced.
     """
 
@@ -65,6 +66,7 @@ class LogbookEntry(Record, frozen=True, kw_only=True):
     n_run: int = 0
     headline: Estimate | None = None
     torn: str = ""
+    data_label: str = ""
 
 
 @dataclass(slots=True)
@@ -275,6 +277,7 @@ def _make_entry(run: Run, event: Event) -> LogbookEntry:
         settings_sha256=info.plan.sha256,
         plan_sha256="" if info.plan.study is None else info.plan.study.plan_sha256,
         n_planned=info.n_planned,
+        data_label=info.data_label,
     )
 
 
