@@ -17,6 +17,7 @@ from toolmark.core.records import Reply, Request, Usage
 from toolmark.judging.episode_labels import LABELS_FILE, EpisodeLabel
 from toolmark.runs import judge_panels
 from toolmark.runs.record_files import RecordAppender
+from toolmark.runs.run_logbook import read_logbook
 from toolmark.runs.run_store import Run
 from toolmark.statistics.prediction_powered import powered_mean
 
@@ -73,6 +74,25 @@ def test_the_judge_scores_what_was_played(tmp_path: Path) -> None:
     failed = next(score for score in run.scores() if score.task == "sum-0")
     [label] = failed.verdicts["score"].labels
     assert (label.cause, label.evidence) == ("wrong_answer", "the rule gives 0")
+
+
+def test_a_judged_run_has_ended_in_the_logbook_with_the_judges_score(tmp_path: Path) -> None:
+    """It ends once, after the judge; a judge that finishes later is no second run."""
+    seen: list[list[str]] = []
+
+    def look(request: Request, reply: Reply) -> Reply:
+        seen.append([entry.event for entry in read_logbook(tmp_path).entries])
+        return reply
+
+    run = tm.run(
+        judged_sums.suite(), CountingAdder(), judge_model=Judge(change=look), log_dir=tmp_path
+    )
+    assert seen and all(events == ["begun"] for events in seen)
+    begun, ended = read_logbook(tmp_path).entries
+    assert (begun.event, ended.event) == ("begun", "ended")
+    assert ended.headline is not None
+    assert ended.headline.value == run.summary()["score"]["value"] == 4 / 6
+    assert (ended.n_run, ended.n_planned) == (6, 6)
 
 
 def test_without_a_judge_nothing_is_asked(tmp_path: Path) -> None:

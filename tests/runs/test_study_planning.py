@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from dataclasses import replace
@@ -216,6 +217,41 @@ def test_another_suite_parameters_or_seed_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="next:"):
             read_pilot(pilot.path, other)
     assert not (tmp_path / "other").exists()
+
+
+def test_other_sampling_than_the_pilots_is_refused(tmp_path: Path) -> None:
+    suite = mini.load(n=SIZE)
+    pilot = _pilot(tmp_path, suite, temperature=0.5)
+    path = tmp_path / "plan.json"
+    plan = _forecast(suite, read_pilot(pilot.path, suite), half_width=0.15).plan
+    study_plan.write_study_plan(path, plan)
+    with pytest.raises(UsageError, match=r"temperature = 0\.5.*next: give the same"):
+        tm.run(suite, _fails_every(3), log_dir=tmp_path / "other", plan=path)
+    assert not (tmp_path / "other").exists()
+    run = tm.run(suite, _fails_every(3), log_dir=tmp_path, plan=path, temperature=0.5)
+    assert len(_items(run)) == plan.n_items
+
+
+def test_the_model_of_a_pilot_is_asked_at_its_address(tmp_path: Path) -> None:
+    _, path, plan = _written_plan(tmp_path, mini.load(n=SIZE), half_width=0.15)
+    (record,) = plan.pilots
+    asked = msgspec.structs.replace(record, model="m", base_url="http://a/v1")
+    planned = msgspec.structs.replace(plan, pilots=(asked,))
+    check = functools.partial(study_plan.check_asked_as_pilot, planned, path)
+    for model, address in (("m", "http://a/v1"), ("another", "http://b/v1")):
+        check(model, address, record.sampling)
+    for address in ("http://b/v1", ""):
+        with pytest.raises(UsageError, match=r"asked m at http://a/v1, not at .*next: ask there"):
+            check("m", address, record.sampling)
+
+
+@pytest.mark.parametrize("n_items", [8, 19, 20, 40])
+def test_a_plan_of_few_clusters_warns(n_items: int) -> None:
+    width = 1.96 * (0.25 / n_items) ** 0.5
+    forecast = _forecast(mini.load(n=n_items), expected=0.5, half_width=width * 0.9)
+    assert forecast.plan.n_items == forecast.n_clusters
+    warned = [text for text in forecast.warnings if "may be too narrow" in text]
+    assert bool(warned) == (forecast.n_clusters < 20) == (n_items < 20)
 
 
 @pytest.mark.parametrize(

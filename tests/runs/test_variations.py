@@ -20,6 +20,10 @@ from toolmark.core.records import Call, Reply, Request, Step, Table, Task, Traje
 from toolmark.reports import markdown_summary
 from toolmark.reports.episode_outcomes import read_scored_run
 from toolmark.runs.floors.floor_records import read_floors
+from toolmark.runs.planning import study_plan, study_planning
+from toolmark.runs.planning.pilot_runs import read_pilot
+from toolmark.runs.planning.study_plan import StudyGoal
+from toolmark.runs.planning.study_planning import StudyRequest
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import read_presentation
 from toolmark.runs.variations.own_names import UNOFFERED, restore_trajectory, show_reply
@@ -375,6 +379,48 @@ def test_an_axis_of_the_name_of_variations_is_refused(tmp_path: Path) -> None:
 
 
 # --- what a user says ---------------------------------------------------------------------
+
+
+async def err_at_half(request: Request) -> Reply:
+    """Answer the tasks of one kind alone."""
+    text = request.messages[-1].text
+    town = text.partition("town ")[2].partition(" ")[0]
+    call = Call(name="get_weather", arguments=json.dumps({"town_name": f"town {town}"}))
+    return Reply(calls=(call,) if town else ())
+
+
+def test_variations_are_of_the_items_that_a_plan_draws(tmp_path: Path) -> None:
+    """The pilot's items leave the varied tasks too, and a varied pilot plans as a plain one."""
+    plans = {}
+    for name, kinds in {"plain": (), "varied": ("names",)}.items():
+        suite = suite_of_rows()
+        pilot = tm.run(suite, err_at_half, log_dir=tmp_path / name, sample=6, vary=kinds)
+        request = StudyRequest(StudyGoal(half_width=0.3), (read_pilot(pilot.path, suite),))
+        plans[name] = study_planning.plan_study(suite, request).plan
+    assert plans["plain"].n_items == plans["varied"].n_items
+    path = tmp_path / "plan.json"
+    study_plan.write_study_plan(path, plans["varied"])
+    run = run_varied(tmp_path / "study", plan=path, vary="names,tool_order")
+    own = [task for task in run.tasks() if task.variation is None]
+    assert len(own) == plans["varied"].n_items
+    items = {task.item or task.id for task in own}
+    assert items and not items & set(plans["varied"].excluded_items)
+    for kind in ("names", "tool_order"):
+        assert {task.item for task in run.tasks() if task.axes.get("vary") == kind} == items
+
+
+def test_tasks_of_an_earlier_run_are_varied_once(tmp_path: Path) -> None:
+    """`--tasks` takes the tasks of a run as the suite asked them; `--vary` varies these."""
+    first = run_varied(tmp_path / "first", vary="names", sample=5)
+    again = run_varied(tmp_path / "again", tasks=first.path, vary="names,tool_order")
+    own = {task.id for task in first.tasks() if task.variation is None}
+    assert {task.id for task in again.tasks() if task.variation is None} == own
+    assert {task.id for task in again.tasks() if task.variation is not None} == {
+        f"{name}@{kind}" for name in own for kind in ("names", "tool_order")
+    }
+    assert all(outcomes(again).values())
+    plain = run_varied(tmp_path / "plain", tasks=first.path)
+    assert {task.id for task in plain.tasks()} == own
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,9 @@ def make_plan(
     is_endpoint = wire is not None
     tasks, user = selection.tasks, record_user(suite, user_model)
     planned = study_plan.find_planned_selection(selection, suite)
+    if planned is not None:
+        path = Path(selection.plan)
+        study_plan.check_asked_as_pilot(planned.plan, path, name, address, merged)
     plan = Plan(
         suite=suite.name,
         parameters=dict(suite.parameters),

@@ -16,7 +16,7 @@ from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.files import open_regular_file
 from toolmark.core.number_format import format_count
-from toolmark.core.records import Task, TaskSequence
+from toolmark.core.records import Record, Task, TaskSequence, Variation
 from toolmark.environments.mcp import sandbox
 from toolmark.runs import code_hashes
 from toolmark.runs.planning import planned_items
@@ -43,6 +43,8 @@ def environment_hashes(suite: Suite) -> dict[str, str]:
 class TaskFile:
     """A suite's tasks from a JSONL file, or a folder that contains `tasks.jsonl`, one at a time.
 
+    Variations of tasks are left out: they are made of the tasks, by `--vary`.
+
     Raises UsageError for a file that cannot be read, DataError for a file without tasks. Reading
     raises DataError with file and line, also for a task of another suite.
     """
@@ -52,7 +54,7 @@ class TaskFile:
         self.suite = suite
         try:
             with open_regular_file(path) as lines:
-                self.n_tasks = sum(1 for line in lines if line.strip())
+                self.n_tasks = sum(1 for line in lines if line.strip() and not _is_varied(line))
         except DataError as error:
             raise UsageError(f"cannot read tasks: {error}") from None
         if not self.n_tasks:
@@ -66,7 +68,7 @@ class TaskFile:
         """Yield the tasks in order."""
         with open_regular_file(self.path) as lines:
             for number, line in enumerate(lines, 1):
-                if not line.strip():
+                if not line.strip() or _is_varied(line):
                     continue
                 try:
                     task = json_codec.decode_record(line, Task)
@@ -80,6 +82,20 @@ class TaskFile:
                         f"not of {self.suite!r}"
                     )
                 yield task
+
+
+class _VariationMark(Record, frozen=True):
+    variation: Variation | None = None
+
+
+def _is_varied(line: bytes) -> bool:
+    """Return whether a line is the variation of a task; False for what is no task."""
+    if b'"variation"' not in line:
+        return False
+    try:
+        return json_codec.decode_record(line, _VariationMark).variation is not None
+    except msgspec.DecodeError:
+        return False
 
 
 def task_file_path(path: Path) -> Path:

@@ -147,6 +147,22 @@ def test_a_plain_value_is_replaced(asked: str, truth: dict[str, object]) -> None
     assert all(new[name] != options for name, options in truth.items())
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_radius_and_a_diameter_of_one_circle_stay_those_of_one_circle(seed: int) -> None:
+    (task,) = (each for each in entries() if each.id == "parallel_multiple_2")
+    twin = make_value_twin(task, seed)
+    assert isinstance(twin, Task)
+    radius, diameter = (
+        next(iter(next(iter(call.values())).values()))[0] for call in twin.data["truth"]
+    )
+    assert diameter == 2 * radius != 10
+    asked = "A circle with a radius of 6 m and one with a diameter of 25 m"
+    apart = make_value_twin(make_entry(asked, {"r": [6], "d": [25]}), seed)
+    assert isinstance(apart, Task)
+    new = apart.data["truth"][0]["do"]
+    assert new["r"] != [6] and new["d"] != [25]
+
+
 @pytest.mark.parametrize(
     ("asked", "truth", "described"),
     [

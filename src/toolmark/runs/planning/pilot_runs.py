@@ -71,6 +71,8 @@ def read_pilot(path: Path, suite: Suite) -> Pilot:
     record = PilotRecord(
         run=str(path),
         model=run.info.plan.model,
+        base_url=run.info.plan.base_url,
+        sampling=run.info.plan.sampling,
         tasks_sha256=run.info.tasks_sha256,
         settings_sha256=run.info.plan.sha256,
         n_items=n_items,

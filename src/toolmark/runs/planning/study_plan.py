@@ -17,14 +17,14 @@ from toolmark.core import json_codec
 from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import read_small_file
-from toolmark.core.records import Record
+from toolmark.core.records import Record, Sampling
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_plan import PlannedDraw
 from toolmark.runs.run_settings import Selection
 from toolmark.runs.suite import Suite
 from toolmark.statistics.variance_components import VarianceComponents
 
-PLAN_FORMAT = 1
+PLAN_FORMAT = 2
 PLAN_FILE = "plan.json"  # the copy in a run folder
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -43,10 +43,15 @@ class StudyGoal(Record, frozen=True, kw_only=True):
 
 
 class PilotRecord(Record, frozen=True, kw_only=True):
-    """A pilot run: where it was, what it asked, how many of its items ran, and its headline."""
+    """A pilot run: where it was, whom it asked and how, how many items ran, and its headline.
+
+    `base_url` is the address of the endpoint, "" for a model in this process.
+    """
 
     run: str
     model: str
+    base_url: str
+    sampling: Sampling
     tasks_sha256: str
     settings_sha256: str
     n_items: int
@@ -147,12 +152,37 @@ def differing_parameters(one: Mapping[str, Any], other: Mapping[str, Any]) -> li
     return sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
 
 
+def check_asked_as_pilot(
+    plan: StudyPlan, path: Path, model: str, base_url: str, sampling: Sampling
+) -> None:
+    """Raise UsageError for a run that is asked otherwise than the pilots of its plan.
+
+    Its sampling is that of a pilot. A model that was a pilot's is asked at the same address. A plan
+    of an expected score says nothing of either.
+    """
+    if plan.pilots and all(each.sampling != sampling for each in plan.pilots):
+        wanted, given = (msgspec.structs.asdict(x) for x in (plan.pilots[0].sampling, sampling))
+        names = [name for name in wanted if wanted[name] != given[name]]
+        listed = ", ".join(f"{name} = {wanted[name]!r:.60}" for name in names)
+        raise UsageError(
+            f"{path}: the pilot was asked with other sampling ({listed}); next: give the same, or "
+            "make the plan with another pilot"
+        )
+    addresses = {each.base_url for each in plan.pilots if each.model == model}
+    if addresses and base_url not in addresses:
+        raise UsageError(
+            f"{path}: the pilot asked {model} at {' and '.join(sorted(addresses)) or 'no address'}"
+            f", not at {base_url or 'none'}; next: ask there, or make the plan with another pilot"
+        )
+
+
 class PlannedSelection(NamedTuple):
     """What a run of a plan asks: the items that are drawn, how often, and the file's bytes."""
 
     draw: PlannedDraw
     repeats: int
     data: bytes
+    plan: StudyPlan
 
 
 def find_planned_selection(selection: Selection, suite: Suite) -> PlannedSelection | None:
@@ -182,4 +212,4 @@ def find_planned_selection(selection: Selection, suite: Suite) -> PlannedSelecti
         seed=plan.draw_seed,
         excluded_items=plan.excluded_items,
     )
-    return PlannedSelection(draw, plan.repeats, data)
+    return PlannedSelection(draw, plan.repeats, data, plan)

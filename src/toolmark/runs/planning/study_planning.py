@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from toolmark.core.errors import UsageError
-from toolmark.core.number_format import format_count, format_fixed, format_short, pluralize
+from toolmark.core.number_format import format_fixed, format_short, pluralize
 from toolmark.core.records import Record, Task
 from toolmark.core.version import TOOLMARK_VERSION
 from toolmark.runs.planning.pilot_runs import Pilot, difference_components, number_components
@@ -383,10 +383,10 @@ def _plan_warnings(
             "differences: the answers of two runs are taken as unrelated, which costs most; "
             "--correlation, or two pilots by --pilot A --pilot B, say more"
         )
-    if sizes.n_effective < FEWEST_GROUPS:
-        n = format_count(sizes.n_clusters)
+    if min(sizes.n_clusters, sizes.n_effective) < FEWEST_GROUPS:
+        units = pluralize(sizes.n_clusters, "group" if has_groups else "item")
         found.append(
-            f"the interval will rest on {n} groups; with fewer than {FEWEST_GROUPS} it may be too "
+            f"the interval will rest on {units}; with fewer than {FEWEST_GROUPS} it may be too "
             "narrow, and power may be less"
         )
     return found

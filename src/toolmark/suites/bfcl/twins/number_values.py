@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
@@ -37,6 +37,8 @@ class NumberWords(DataRecord, frozen=True):
     - `constants`: numbers with a meaning of their own.
     - `fixed_parameters`: parts of names of parameters whose values have bounds or a meaning.
     - `number_words`: numbers in words, with their digits.
+    - `doubles`: words of numbers of which the second is twice the first, where both are of one
+      thing.
     """
 
     units: tuple[str, ...]
@@ -46,6 +48,7 @@ class NumberWords(DataRecord, frozen=True):
     constants: frozenset[str]
     fixed_parameters: tuple[str, ...]
     number_words: dict[str, int]
+    doubles: dict[str, str]
 
 
 def read_number_words() -> NumberWords:
@@ -90,8 +93,23 @@ def change_numbers(entry: Entry, rng: Random) -> Changes:
     years = {value for value, leaves in wanted.items() if any(map(_is_year, leaves))}
     if years and _has_word(entry.text, words.events):
         return Changes()
-    new = _draw_numbers(chosen, old, years, rng)
+    doubles = _find_doubles(entry, set(old), words)
+    values = {each.value for each in chosen}
+    alone = {each for pair in doubles.items() if not {*pair} <= values for each in pair}
+    chosen = [each for each in chosen if each.value not in alone]
+    drawn = {a: b for a, b in doubles.items() if a not in alone}
+    new = _draw_numbers(chosen, old, years, drawn, rng)
     return _write_changes(wanted, chosen, new) if new else Changes()
+
+
+def _find_doubles(
+    entry: Entry, values: Collection[Decimal], words: NumberWords
+) -> dict[Decimal, Decimal]:
+    """Return the numbers that have their double in the question, where its words say why."""
+    for one, other in words.doubles.items():
+        if _has_word(entry.text, [one]) and _has_word(entry.text, [other]):
+            return {value: 2 * value for value in values if value and 2 * value in values}
+    return {}
 
 
 def _replaceable_leaves(
@@ -276,10 +294,18 @@ def _are_related(numbers: Sequence[Decimal]) -> bool:
 
 
 def _draw_numbers(
-    chosen: Sequence[Mention], old: Sequence[Decimal], years: set[Decimal], rng: Random
+    chosen: Sequence[Mention],
+    old: Sequence[Decimal],
+    years: set[Decimal],
+    doubles: Mapping[Decimal, Decimal],
+    rng: Random,
 ) -> dict[Decimal, Decimal]:
-    """Return a new number for each mention; all stand in the same order as before."""
+    """Return a new number for each mention; all stand in the same order as before.
+
+    `doubles` are numbers with their doubles, which stay doubles.
+    """
     options = [near_numbers(each) for each in chosen]
+    written = {each.value: each.written for each in chosen}
     if not chosen or not all(options):
         return {}
     shift = _year_shift(years)
@@ -290,6 +316,9 @@ def _draw_numbers(
             else seeds.draw_one(rng, choices)
             for mention, choices in zip(chosen, options, strict=True)
         }
+        new |= {double: 2 * new[value] for value, double in doubles.items() if value in new}
+        if any(not _has_same_length(new[each], written[each]) for each in doubles.values()):
+            continue
         after = [new.get(value, value) for value in old]
         if _have_same_order(old, after) and not _are_related(after):
             return new
@@ -353,6 +382,10 @@ def _write_changes(
 def _write_like(value: Decimal, written: str) -> str:
     decimals = len(written.partition(".")[2])
     return f"{value:,.{decimals}f}" if "," in written else f"{value:.{decimals}f}"
+
+
+def _has_same_length(value: Decimal, written: str) -> bool:
+    return len(_write_like(value, written)) == len(written)
 
 
 def _replace_numbers(option: Any, new: Mapping[Decimal, Decimal]) -> Any:
