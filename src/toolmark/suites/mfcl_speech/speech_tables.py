@@ -154,14 +154,14 @@ def main_table(rule: str, columns: Columns) -> Table:
     names = [f"{name} ({mark})" if mark else name for name, mark, *_ in by_condition.rows]
     transposed = zip(by_condition.head[2:], *(row[2:] for row in by_condition.rows), strict=True)
     by_column = zip(transposed, by_condition.column_episodes[2:], strict=True)
-    kept = [
+    with_numbers = [
         (row, episodes) for row, episodes in by_column if any(cell is not None for cell in row[1:])
     ]
     return replace(
         by_condition,
         head=("", *names),
-        rows=tuple(row for row, _ in kept),
-        row_episodes=tuple(episodes for _, episodes in kept),
+        rows=tuple(row for row, _ in with_numbers),
+        row_episodes=tuple(episodes for _, episodes in with_numbers),
         column_episodes=(None, *by_condition.row_episodes),
     )
 
