@@ -53,10 +53,10 @@ class FilterFinder:
         return self.find_filter(part) or self._shortest_filter([*_shared_words(part)])
 
     def _shortest_filter(self, conditions: list[_Condition]) -> EpisodeFilter:
-        shortest = self._shorten(conditions, self._count_rows(conditions))
+        shortest = self._drop_redundant(conditions, self._count_rows(conditions))
         return replace(_make_filter(shortest), rule=self._rule)
 
-    def _shorten(self, conditions: list[_Condition], n: int) -> list[_Condition]:
+    def _drop_redundant(self, conditions: list[_Condition], n: int) -> list[_Condition]:
         for condition in list(conditions):
             rest = [each for each in conditions if each != condition]
             if self._count_rows(rest) == n:
@@ -66,7 +66,7 @@ class FilterFinder:
     def _several_words(self, part: Columns) -> Iterator[_Condition]:
         """Yield the words that the rows have, field by field; first the fields with most words."""
         found: list[_Condition] = []
-        for field, name in _fields(part):
+        for field, name in _filter_fields(part):
             words = set(map(str, _word_column(part, field, name)))
             if words == {""} or len(words) > MAX_WORDS:
                 continue
@@ -132,7 +132,7 @@ def link_rows(
     )
 
 
-def _fields(part: Columns) -> Iterator[tuple[str, str]]:
+def _filter_fields(part: Columns) -> Iterator[tuple[str, str]]:
     """Yield the fields for which a page has a filter.
 
     First what describes a result, so that the words of the task stay where both select the same.
@@ -147,7 +147,7 @@ def _fields(part: Columns) -> Iterator[tuple[str, str]]:
 def _shared_words(part: Columns) -> Iterator[_Condition]:
     """Yield the words that all rows share."""
     ran = bool(part.run.all())
-    for field, name in _fields(part):
+    for field, name in _filter_fields(part):
         column = _word_column(part, field, name)
         if column[0] and (column == column[0]).all():
             yield field, name, (str(column[0]),)
