@@ -1,5 +1,7 @@
 """Record the goldens anew and show what differs; `accept` takes differences over.
 
+Pending entries that match no difference are named and removed.
+
 `record` stores scenarios that have no record yet, and changes none that has one.
 
     python -m tests.golden [CASE...] [--long]
@@ -103,12 +105,12 @@ def _accept(words: Sequence[str]) -> int:
     found, stored, fresh = _record(_cases(targets, given.long) if targets else [], given.workers)
     taken, _ = accepted.listed(found, entries)
     empty = [entry for entry in waiting if not any(accepted.accepts(entry, x) for x in found)]
-    if empty:
-        print(f"golden: nothing differs at {empty[0]['case']}/{empty[0]['scenario']}: "
-              f"{empty[0]['path']}")  # fmt: skip
+    for entry in empty:
+        print(f"nothing differs at {entry['case']}/{entry['scenario']}: {entry['path']}")
+    if given.target is not None and entries[-1] in empty:
         return 2
     checking.take(taken, stored, fresh)
-    accepted.write(_settled(entries, found))
+    accepted.write(_settled([entry for entry in entries if entry not in empty], found))
     print(*checking.shown(taken), f"{len(taken)} differences accepted", sep="\n")
     return 0
 
