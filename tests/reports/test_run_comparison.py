@@ -329,6 +329,23 @@ def test_a_true_winner_is_found_among_several() -> None:
     assert "not adjusted" in summary_table(found[0]).note
 
 
+@pytest.mark.parametrize("n_groups", [1, 2, 19, 20])
+def test_few_groups_stand_beside_the_pairs_and_one_has_no_interval(n_groups: int) -> None:
+    rng = np.random.default_rng(n_groups)
+    one, other = (_answers(rng.random(60) < share) for share in (0.8, 0.3))
+    axes = {"group": np.array([f"g{i % n_groups}" for i in range(60)], dtype=object)}
+    one, other = replace(one, axes=axes), replace(other, axes=axes)
+    level = compare_paired(one, other, name="some")
+    found = msgspec.structs.replace(_compared("a", "b", one, other), categories=(level, level))
+    (table,) = (each for each in detail_tables(found) if each.title.startswith("A minus B by"))
+    _, difference, p, pairs, *_ = table.rows[0]
+    words = {1: "60 (1 group)", 2: "60 (2 groups)", 19: "60 (19 groups)", 20: 60}
+    assert pairs == words[n_groups]
+    assert ("[" in str(difference)) == (p is not None) == (n_groups > 1)
+    assert ("there is no interval" in table.note) == (n_groups == 1)
+    assert ("rests on the groups" in table.note) == (n_groups < 20)
+
+
 def test_a_comparison_alone_is_not_adjusted() -> None:
     found = _compared("a", "b", _answers(np.arange(40) < 30), _answers(np.arange(40) < 10))
     assert adjust_comparisons([found]) == [found]

@@ -54,16 +54,17 @@ def show_logbook(
         for each, logged in zip(runs, logbook.runs, strict=True):
             members = run_series.list_members(logbook, logged)
             place = next(i for i, other in enumerate(members, 1) if other is logged)
-            score = run_series.missing_score_text(each.headline)
+            score, n_behind = run_series.missing_score_text(each.headline), each.n_run
             if each.headline is not None and each.headline.value is not None:
                 score = number_format.format_estimate(each.headline)
+                n_behind = each.headline.n
             state = "withdrawn" if logged.is_withdrawn else "removed" if each.is_removed else ""
             series = f"{place} of {len(members)}"
             model = run_names.short_model_name(logged.first.model)
             suite = run_names.label_suite(logged.first.suite, logged.first.data_label)
             plan = logged.first.plan_sha256[:8]
             rows_shown.append(
-                (each.begun, each.run, suite, model, plan, series, score, each.n_run, state)
+                (each.begun, each.run, suite, model, plan, series, score, n_behind, state)
             )  # fmt: skip
         head = ("begun", "run", "suite", "model", "plan", "of its kind", "score", "n", "")
         table = Table(title=f"Runs begun in {folder}", head=head, rows=tuple(rows_shown))

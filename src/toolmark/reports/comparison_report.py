@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from toolmark.core import number_format
 from toolmark.core.records import Estimate, Record, Table
 from toolmark.reports import (
@@ -14,6 +16,7 @@ from toolmark.reports import (
     usage_text,
 )
 from toolmark.runs.costs.run_usage import RunUsage
+from toolmark.statistics.interval_limits import FEWEST_GROUPS
 from toolmark.statistics.interval_warnings import warned_numbers_note
 from toolmark.statistics.paired_comparison import PairedComparison
 from toolmark.statistics.paired_tests import SIGNIFICANCE_LEVEL
@@ -291,6 +294,7 @@ def _measures_table(measures: Sequence[PairedComparison]) -> Table:
     notes = [
         MEASURES_NOTE,
         *([UNCORRECTED_NOTE] if any(each.p is not None for each in measures) else []),
+        *_group_notes(measures),
         *_warned_notes(measures),
     ]
     rows = tuple(
@@ -302,14 +306,38 @@ def _measures_table(measures: Sequence[PairedComparison]) -> Table:
                 )
                 for value in (each.value_a, each.value_b)
             ),
-            number_format.format_difference(each.difference),
-            p_value_cell(each.p),
-            each.n_pairs,
+            number_format.format_difference(_supported_difference(each)),
+            p_value_cell(each.p if each.n_groups != 1 else None),
+            _pairs_cell(each),
         )
         for each in measures
     )
     head = ("", "A", "B", "A minus B [95 % interval]", "p", "pairs")
     return Table(title="Other measures, paired", head=head, rows=rows, note="; ".join(notes))
+
+
+def _supported_difference(found: PairedComparison) -> Estimate:
+    """Return the difference, without an interval where all pairs are of one group."""
+    if found.n_groups != 1:
+        return found.difference
+    return replace(found.difference, low=None, high=None)
+
+
+def _pairs_cell(found: PairedComparison) -> int | str:
+    """Return the number of pairs, with that of their groups where these are few."""
+    if not 0 < found.n_groups < FEWEST_GROUPS:
+        return found.n_pairs
+    pairs = number_format.format_count(found.n_pairs)
+    return f"{pairs} ({number_format.pluralize(found.n_groups, 'group')})"
+
+
+def _group_notes(rows: Sequence[PairedComparison]) -> list[str]:
+    """Return what few groups of answers mean for the intervals of the rows."""
+    n_groups = {found.n_groups for found in rows} & {*range(1, FEWEST_GROUPS)}
+    if not n_groups:
+        return []
+    one = ", and of one group there is no interval" if 1 in n_groups else ""
+    return [f"an interval rests on the groups of its pairs: few groups tell little{one}"]
 
 
 def _warned_notes(rows: Sequence[PairedComparison]) -> list[str]:
@@ -340,13 +368,13 @@ def _group_table(
     notes = [UNCORRECTED_NOTE] if any(found.p is not None for found in groups) else []
     if n_left:
         notes.append(f"{number_format.pluralize(n_left, 'group')} of one item left out")
-    notes += _warned_notes(groups)
+    notes += [*_group_notes(groups), *_warned_notes(groups)]
     rows = tuple(
         (
             found.difference.name,
-            number_format.format_points(found.difference),
-            p_value_cell(found.p),
-            found.n_pairs,
+            number_format.format_points(_supported_difference(found)),
+            p_value_cell(found.p if found.n_groups != 1 else None),
+            _pairs_cell(found),
             len(found.only_a),
             len(found.only_b),
         )
