@@ -330,7 +330,7 @@ def test_a_true_winner_is_found_among_several() -> None:
 
 
 @pytest.mark.parametrize("n_groups", [1, 2, 19, 20])
-def test_few_groups_stand_beside_the_pairs_and_one_has_no_interval(n_groups: int) -> None:
+def test_few_groups_are_counted_with_the_pairs_and_one_has_no_interval(n_groups: int) -> None:
     rng = np.random.default_rng(n_groups)
     one, other = (_answers(rng.random(60) < share) for share in (0.8, 0.3))
     axes = {"group": np.array([f"g{i % n_groups}" for i in range(60)], dtype=object)}
