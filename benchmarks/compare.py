@@ -3,9 +3,9 @@
     python benchmarks/compare.py [--sizes 12500,25000,50000,100000] [--only compare,show]
 
 Two made runs of each size lie on the disk: items in eight categories, an axis of four levels, one
-of a level for every 50 items, one of groups of five; one episode in fifty was not run. `compare`
-has no repeats, `compare, repeats` has half of the items with two, so that signs are flipped instead
-of McNemar's test. Every step is timed once per size, in one process, by the processor's clock.
+of a level for every 50 items, one of groups of five; one episode in fifty was not run. Groups are
+compared by the t-test over clusters, in `compare, repeats` with half of the items and two repeats.
+Every step is timed once per size, in one process, by the processor's clock.
 What is linear takes about twice as long for twice the items. The bar is on the whole ratio, from
 the smallest to the largest: at most `BAR` times what it would be if time grew as items do.
 """

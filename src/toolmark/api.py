@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, Unpack
 
+import msgspec
 import uvloop
 
 from toolmark.core.errors import Rejected, UsageError
@@ -556,15 +557,18 @@ def rejudge(
 
 
 def compare(a: Run, b: Run, *, rule: str | None = None, differing: bool = False) -> Comparison:
-    """Compare two runs item by item: paired difference with interval and exact test.
+    """Compare two runs item by item: paired difference with interval and test.
 
     The headline grading rule is compared unless `rule` names another. Where tasks have the same id
     but different content nothing is tested, unless `differing` is True. Only the two folders are
-    needed.
+    needed. Where the logbook next to a run has further scored runs of its series, a warning says
+    that the p-value is that of one look.
     """
-    from toolmark.reports import run_comparison
+    from toolmark.reports import run_comparison, run_series
 
-    return run_comparison.compare_runs(a, b, rule, allow_differing=differing)
+    found = run_comparison.compare_runs(a, b, rule, allow_differing=differing)
+    looks = run_series.selection_warnings(a, b) if found.paired.p is not None else []
+    return msgspec.structs.replace(found, warnings=(*found.warnings, *looks))
 
 
 def write_report(*runs: Run, path: str | Path | None = None) -> Path:

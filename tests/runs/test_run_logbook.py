@@ -71,6 +71,17 @@ def test_removed_and_fresh_runs_stay_in_the_logbook(tmp_path: Path) -> None:
     assert text.count("removed") == 3
 
 
+def test_a_comparison_of_chosen_runs_says_how_many_there_were(tmp_path: Path) -> None:
+    """Two runs are no choice; of four, three others could have been compared with the first."""
+    suite = mini.load(n=8)
+    runs = [tm.run(suite, mini.Adder(), log_dir=tmp_path, resume=False) for _ in range(2)]
+    assert not any("best of" in text for text in tm.compare(*runs).warnings)
+    runs += [tm.run(suite, mini.Adder(), log_dir=tmp_path, resume=False) for _ in range(2)]
+    (text,) = (text for text in tm.compare(runs[0], runs[3]).warnings if "best of" in text)
+    assert text.startswith("A is run 1 of 4 of this suite and model in this folder; B is run 4 of")
+    assert "for the best of 3 it is 3 times as large" in text
+
+
 def test_a_run_that_continues_is_one_run(tmp_path: Path) -> None:
     suite = mini.load(n=4)
     trouble = mini.Adder(lambda item, repeat: Rejected("no key", 401) if item == 2 else None)

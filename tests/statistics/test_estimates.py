@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,17 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.statistics.conftest import build_columns
+from tests.statistics.test_formula_laws import random_run
 
 from toolmark.statistics.confidence_intervals import wilson
 from toolmark.statistics.estimates import (
     estimate_mean,
     estimate_pass_rate,
     estimate_pooled_share,
+    estimate_repeat_error,
     estimate_repeat_noise,
 )
+from toolmark.statistics.metric_formulas import Formula, Mean, StratifiedMean
 from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.weighted_means import EvenGroup
 
 Builder = Callable[..., Columns]
+WEIGHTED_MEAN = StratifiedMean(group=EvenGroup("all", ("a", "b")))
 
 
 def test_independent_right_and_wrong_get_wilson(table: Builder) -> None:
@@ -79,6 +85,29 @@ def test_noise_is_the_scatter_between_repeats(table: Builder) -> None:
     assert found.low is not None and found.high is not None
     assert found.low < 0.05 < found.high
     assert found.n == 300
+
+
+@pytest.mark.parametrize("formula", [Mean(), WEIGHTED_MEAN])
+def test_the_error_of_asking_again_is_the_spread_of_runs_on_the_same_items(
+    formula: Formula,
+) -> None:
+    """One run of three repeats knows by how much runs of its model differ, with the weights."""
+    rng = np.random.default_rng(2)
+    blank = random_run(1, n=200, n_repeats=3)
+    # the fewer rows a category has, the more its weight: the plain mean varies far less
+    category = np.where(np.arange(200) < 20, "a", "b").astype(object)[np.repeat(np.arange(200), 3)]
+    chance = np.repeat(rng.random(200), 3)
+
+    def draw() -> Columns:
+        value = (rng.random(600) < chance).astype(float)
+        return replace(blank, category=category, value=value, correct=value == 1)
+
+    runs = [draw() for _ in range(400)]
+    spread = float(np.std([formula.linearise(run).value for run in runs]))
+    errors = [estimate_repeat_error(formula.linearise(run), run) for run in runs[:20]]
+    assert np.mean([error or 0.0 for error in errors]) == pytest.approx(spread, rel=0.12)
+    once = runs[0].where(runs[0].repeat == 0)
+    assert estimate_repeat_error(formula.linearise(once), once) is None
 
 
 def test_no_repeats_have_no_noise_floor(table: Builder) -> None:

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace as replace_fields
 from tests.statistics.test_formula_laws import FORMULAS, WEIGHTED, random_run
 
 from toolmark.runs.run_scoring import headline_warning
-from toolmark.statistics.interval_warnings import complete_rows
+from toolmark.statistics.interval_warnings import complete_rows, warned_numbers_note
 from toolmark.statistics.label_formulas import PredictionPoweredMean
 from toolmark.statistics.level_formulas import LevelMean
 from toolmark.statistics.metric_formulas import Mean, Metric, StratifiedMean
@@ -57,6 +58,25 @@ def test_a_rare_outcome_in_few_groups_has_a_warning() -> None:
         value[: 3 * n_right : 3] = 1.0
         found = Mean().measure(replace(rows, value=value, correct=value == 1))
         assert ("the rarer outcome occurs in 4 groups" in found.warning) == warned
+
+
+def test_labels_of_few_groups_have_a_warning() -> None:
+    """The interval of a judge's mean that labels correct rests on the groups with a label."""
+    for n_groups, warned in ((12, True), (30, False)):
+        rows = _group_rows([8] * n_groups)
+        label = np.where(np.arange(len(rows)) % 2 == 0, rows.value, np.nan)
+        rows = replace(rows, parts={**rows.parts, "label": label})
+        found = PredictionPoweredMean(label_part="label", fewest_labels=10).measure(rows)
+        assert found.low is not None
+        assert (f"{n_groups} groups of answers" in found.warning) == warned
+
+
+def test_a_table_names_the_numbers_that_have_a_warning() -> None:
+    """In their order, each once; all of them at once where none is without."""
+    few, many = (replace_fields(Mean().measure(_group_rows([3] * n)), name=f"{n}") for n in (5, 30))
+    assert warned_numbers_note([many]) == ""
+    assert warned_numbers_note([few, many, few]).endswith("a rare outcome): 5.")
+    assert warned_numbers_note([few, few]).endswith("all rows.")
 
 
 # --- what was not run -------------------------------------------------------------------

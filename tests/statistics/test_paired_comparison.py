@@ -13,7 +13,7 @@ from scipy import stats
 from tests.statistics.conftest import build_columns
 
 from toolmark.statistics.estimates import estimate_mean
-from toolmark.statistics.metric_formulas import Mean, UnboundedMean
+from toolmark.statistics.metric_formulas import Mean, MeanOverCategories, UnboundedMean
 from toolmark.statistics.paired_comparison import (
     PairedComparison,
     compare_paired,
@@ -24,6 +24,7 @@ from toolmark.statistics.score_columns import Columns
 
 Builder = Callable[..., Columns]
 Values = NDArray[np.float64]
+BY_CATEGORY = MeanOverCategories(formula=UnboundedMean(part="cost"), categories_label="categories")
 
 
 @pytest.mark.parametrize(("b", "c"), [(0, 0), (0, 6), (5, 5), (3, 12), (40, 61), (1, 0)])
@@ -61,6 +62,24 @@ def test_rows_without_partner_and_rows_not_run_are_counted(table: Builder) -> No
 def test_runs_with_other_task_ids_pair_on_items(table: Builder) -> None:
     found = compare_paired(table([[1.0], [0.0]]), table([[0.0], [0.0]], prefix="other-"))
     assert (found.n_pairs, found.difference.value) == (2, 0.5)
+
+
+def test_a_constant_difference_without_a_scale_is_tested_or_has_no_p(table: Builder) -> None:
+    """P is 1 only for no difference: one sample has a test, several that never vary have none."""
+    one, other = table([[1.0]] * 12), table([[1.0]] * 12)
+    category = np.array(["a", "b"], dtype=object)[np.arange(12) % 2]
+    cost = np.arange(12.0)
+    for shift, formula, is_tested in (
+        (0.5, UnboundedMean(part="cost"), True),
+        (0.5, BY_CATEGORY, False),
+        (0.0, BY_CATEGORY, True),
+    ):
+        a = replace(one, category=category, parts={"cost": cost + shift})
+        b = replace(other, category=category, parts={"cost": cost})
+        found = compare_paired(a, b, formula)
+        assert found.difference.value == pytest.approx(shift)
+        assert (found.p is not None) == is_tested
+        assert (found.p == 1.0) == (shift == 0.0)
 
 
 def test_no_common_row_gives_no_number(table: Builder) -> None:

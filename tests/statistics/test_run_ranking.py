@@ -84,22 +84,6 @@ def test_runs_with_the_same_answers_share_their_ranks() -> None:
     assert shares[1, 0] == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_noise_of_repeats_is_that_of_runs_of_one_model() -> None:
-    """The estimated standard error is that of many runs on the same items."""
-    rng = np.random.default_rng(2)
-    chance = rng.random(200)
-    runs = [(rng.random((200, 3)) < chance[:, None]).astype(float) for _ in range(300)]
-    spread = float(np.std([each.mean() for each in runs]))
-    items = np.repeat([f"item-{i}" for i in range(200)], 3).astype(object)
-    kinds = np.full(600, "a", dtype=object)
-    found = run_ranking.repeat_error(
-        [items] * 20, [kinds] * 20, [r.ravel() for r in runs[:20]], {"a": 1}
-    )
-    assert found == pytest.approx(spread, rel=0.15)
-    once = items[::3]
-    assert run_ranking.repeat_error([once], [kinds[:200]], [runs[0][:, 0]], {"a": 1}) is None
-
-
 def test_a_run_without_items_of_a_category_is_refused() -> None:
     """Its weighted mean is not known."""
     matrix = _draw_matrix()

@@ -8,7 +8,7 @@ import pytest
 
 from toolmark.core.records import Score, Verdict
 from toolmark.statistics.metric_formulas import Mean, Metric
-from toolmark.statistics.paired_comparison import compare_paired
+from toolmark.statistics.paired_comparison import compare_paired, holm_adjusted
 from toolmark.statistics.row_filters import RowFilter
 from toolmark.statistics.score_columns import Columns, gather_columns, without_variations
 from toolmark.statistics.variation_effects import (
@@ -73,6 +73,26 @@ def test_a_filter_of_the_headline_holds_for_both_sides() -> None:
     own, varied = read_both([0, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 1])
     found = compare_variation(own, varied, "names", Metric("a", Mean(), filters=(only,)))
     assert (found.value_a, found.value_b, found.n_pairs) == (1, 0.5, 4)
+
+
+def test_kinds_that_are_read_together_are_adjusted_together() -> None:
+    """The p-values are Holm's over the kinds that were tested; a single kind has none."""
+    own = make_scores("", [1.0] * 40)
+    kinds = {"names": [0.0] * 6 + [1.0] * 34, "order": [0.0] * 7 + [1.0] * 33, "none": []}
+    scores = own + [each for kind, values in kinds.items() for each in make_scores(kind, values)]
+    columns = gather_columns(scores, "r")
+    varied = {kind: gather_columns(scores, "r", kind) for kind in kinds}
+    effects = measure_effects(columns, varied, HEADLINE)
+    ps = [effect.comparison.p for effect in effects]
+    assert ps[0] is not None and ps[1] is not None and ps[2] is None
+    assert [effect.p_adjusted for effect in effects] == [*holm_adjusted([ps[0], ps[1]]), None]
+    table = effect_table(effects, "r")
+    assert "p, all kinds" in table.head and "adjusted for all of them" in table.note
+    assert [fields.get("p_adjusted") for fields in summary_fields(effects)] == [
+        effect.p_adjusted for effect in effects
+    ]
+    (alone,) = measure_effects(columns, {"names": varied["names"]}, HEADLINE)
+    assert alone.p_adjusted is None and "p, all kinds" not in effect_table([alone], "r").head
 
 
 def test_a_kind_whose_tasks_did_not_run_has_no_number() -> None:

@@ -194,6 +194,8 @@ def _print_variations(console: Console, effects: Sequence[Mapping[str, Any]]) ->
             for value in (effect["as_asked"], effect["varied"])
         ]
         p = "" if effect["p"] is None else f", p {number_format.format_p_value(effect['p'])}"
+        if (adjusted := effect.get("p_adjusted")) is not None:
+            p += f", for all kinds {number_format.format_p_value(adjusted)}"
         line = (
             f"    {effect['kind'].ljust(max(width, LABEL_WIDTH - 2))} "
             f"{number_format.format_difference(difference)}  ({values[0]} and {values[1]}, "

@@ -105,7 +105,7 @@ def compare(
     markdown: options.MarkdownFile = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Compare two runs item by item: difference, interval, exact test, items that flipped.
+    """Compare two runs item by item: difference, interval, test, items that flipped.
 
     `--fail-if` judges B, the new run. `worse`: the test finds B below A. `changed`: below or above.
     `undecided`: the test finds no difference, and the interval includes one beyond `--margin`; or

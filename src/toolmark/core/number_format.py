@@ -203,6 +203,11 @@ def format_points(estimate: Estimate) -> str:
     return f"{text} [{format_signed_points(estimate.low)}, {format_signed_points(estimate.high)}]"
 
 
+def format_size(size: float, is_share: bool) -> str:
+    """Return the size of a difference: "3.1 points" of shares, "0.123" of other numbers."""
+    return f"{format_fixed(100 * size, 1)} points" if is_share else format_decimal(size)
+
+
 def format_difference(estimate: Estimate) -> str:
     """Return "+3.1 [−1.0, +7.2]" points for shares, "+0.012 [−0.003, +0.027]" for other numbers."""
     if estimate.is_share or estimate.value is None:

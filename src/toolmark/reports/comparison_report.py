@@ -260,9 +260,7 @@ def _test_rows(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
 def _detectable_text(found: PairedComparison) -> str:
     if found.detectable is None:
         return "none"
-    if not found.difference.is_share:
-        return number_format.format_decimal(found.detectable)
-    return f"{number_format.format_fixed(100 * found.detectable, 1)} points"
+    return number_format.format_size(found.detectable, found.difference.is_share)
 
 
 def _bounds_text(found: PairedComparison) -> str:

@@ -20,6 +20,7 @@ from toolmark.runs.stored_presentation import (
     read_presentation,
 )
 from toolmark.statistics import run_ranking, weighted_means
+from toolmark.statistics.estimates import estimate_repeat_error
 from toolmark.statistics.item_analysis import FEWEST_VECTORS, analyse_items
 from toolmark.statistics.level_formulas import LevelMean
 from toolmark.statistics.linearisation import Linearisation
@@ -62,9 +63,8 @@ def rank_stored_runs(
     head = _find_metric(presentation.metrics[chosen], metric)
     tables = [_headline_rows(run, chosen, head) for run in runs]
     matrix = _common_matrix(names, tables, head)
-    ranking = run_ranking.rank_numbers(
-        *_measure_runs(tables, matrix, head), lower_is_better=head.lower_is_better
-    )
+    numbers, rows = _measure_runs(tables, matrix, head)
+    ranking = run_ranking.rank_numbers(numbers, rows, lower_is_better=head.lower_is_better)
     values, sets = ranking.values, ranking.sets
     shares = run_ranking.rank_shares(ranking.higher, ranking.influence)
     other = run_ranking.weigh_otherwise(matrix) if _weighs_scores(head.formula) else None
@@ -91,7 +91,7 @@ def rank_stored_runs(
         n_clusters=sets.n_clusters,
         n_categories=0 if other is None else other.n_categories,
         critical_value=sets.critical_value,
-        repeat_error=_noise_of_repeats(tables, matrix, head) if other is not None else None,
+        repeat_error=_mean_repeat_error(numbers, rows),
         runs=[
             RankedRun(
                 run=names[at],
@@ -249,11 +249,11 @@ def _weighed_names(formula: Formula, table: Columns) -> Names:
             return np.full(len(table), _EVERYTHING, dtype=object)
 
 
-def _noise_of_repeats(tables: Sequence[Columns], matrix: ScoreMatrix, head: Metric) -> float | None:
-    kinds = [_weighed_names(head.formula, each) for each in tables]
-    return run_ranking.repeat_error(
-        [each.task for each in tables], kinds, [each.value for each in tables], matrix.weights
-    )
+def _mean_repeat_error(numbers: Sequence[Linearisation], rows: Sequence[Columns]) -> float | None:
+    """Return the error of a run from asking again alone, the root of the mean square over runs."""
+    errors = [estimate_repeat_error(*pair) for pair in zip(numbers, rows, strict=True)]
+    known = [error for error in errors if error is not None]
+    return float(np.sqrt(np.mean(np.square(known)))) if known else None
 
 
 def _find_wrong_items(matrix: ScoreMatrix) -> tuple[list[RankedItem], float | None]:

@@ -159,9 +159,10 @@ def _ranking_note(found: RunRanking) -> str:
         )
         parts.append(f"Floor: {floor} ({found.floor}, no model); differences are paired.")
     if found.repeat_error is not None:
-        limit = NORMAL_QUANTILE * 2**0.5 * found.repeat_error
+        size = NORMAL_QUANTILE * 2**0.5 * found.repeat_error
+        limit = number_format.format_size(size, found.is_share)
         parts.append(
-            "From asking again alone two runs of one model differ by at most "
-            f"{number_format.format_fixed(100 * limit, 1)} points in 95 % of cases."
+            f"From asking again alone two runs of one model differ by at most {limit} in 95 % of "
+            "cases."
         )
     return " ".join(parts)

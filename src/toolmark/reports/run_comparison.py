@@ -27,7 +27,7 @@ from toolmark.runs.stored_presentation import (
 from toolmark.statistics.confidence_intervals import group_codes
 from toolmark.statistics.label_formulas import PredictionPoweredMean
 from toolmark.statistics.metric_formulas import FilteredFormula, Formula, Mean, Metric
-from toolmark.statistics.paired_comparison import PairedComparison, compare_paired, holm_adjusted
+from toolmark.statistics.paired_comparison import PairedComparison, adjust_together, compare_paired
 from toolmark.statistics.score_columns import Columns, Names, gather_columns
 
 MAX_COMMON_LEVELS = 3  # levels of an axis that are named as common to both
@@ -148,18 +148,16 @@ def _comparison_fields(
 
 
 def adjust_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Adjust the p-values of comparisons that are read together, with `holm_adjusted`.
+    """Adjust the p-values of comparisons that are read together, with `adjust_together`.
 
     Without it ten equal models would nearly always show a winner among their 45 pairs.
     """
-    tested = [
-        (n, p) for n, comparison in enumerate(comparisons) if (p := comparison.paired.p) is not None
+    ps = [comparison.paired.p for comparison in comparisons]
+    n_tested = sum(p is not None for p in ps)
+    return [
+        comparison if p is None else replace(comparison, p_adjusted=p, n_compared=n_tested)
+        for comparison, p in zip(comparisons, adjust_together(ps), strict=True)
     ]
-    adjusted = list(comparisons)
-    if len(tested) > 1:
-        for (n, _), p in zip(tested, holm_adjusted([p for _, p in tested]), strict=True):
-            adjusted[n] = replace(comparisons[n], p_adjusted=p, n_compared=len(tested))
-    return adjusted
 
 
 def _common_headline(

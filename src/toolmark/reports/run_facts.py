@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from msgspec.structs import replace
 
 from toolmark.core import number_format
@@ -27,7 +26,11 @@ from toolmark.runs.floors.floor_numbers import FloorNumbers
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import StoredPresentation, report_mismatch_as_damage
 from toolmark.statistics.episode_filters import FilterFinder
-from toolmark.statistics.estimates import count_groups, estimate_repeat_noise
+from toolmark.statistics.estimates import (
+    count_groups,
+    estimate_repeat_error,
+    estimate_repeat_noise,
+)
 from toolmark.statistics.interval_limits import NORMAL_QUANTILE
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns, gather_columns, without_variations
@@ -153,7 +156,7 @@ def _run_facts(
             run, first, presentation.metrics[presentation.rules[0]][0], presentation.rules[0]
         ),
         rules=measured,
-        noise_note=_noise_sentence(first),
+        noise_note=_noise_sentence(presentation.metrics[presentation.rules[0]][0], first),
         notes=list(filter(None, (_remove_interval_note(table.note) for table in repeated_tables))),
         n_planned=run.info.n_planned,
         n_not_run=int((~first.run).sum()),
@@ -257,16 +260,16 @@ def _format_time(created: str) -> str:
     return f"{created[:16].replace('T', ' ')} UTC"
 
 
-def _noise_sentence(table: Columns) -> str:
-    """Return a sentence on the noise floor, "" without repeats."""
-    floor = estimate_repeat_noise(table)
-    if floor.value is None:
+def _noise_sentence(metric: Metric, table: Columns) -> str:
+    """Return a sentence on the noise floor of the headline, "" without repeats."""
+    floor = estimate_repeat_noise(metric.select_rows(table))
+    error = estimate_repeat_error(metric.linearise(table), table)
+    if floor.value is None or error is None:
         return ""
-    run_sd = floor.value / np.sqrt(max(1, int(table.run.sum())))
     task_sd = number_format.format_fixed(floor.value, 3)
-    shift = number_format.format_fixed(100 * NORMAL_QUANTILE * np.sqrt(2) * run_sd, 1)
+    shift = number_format.format_size(NORMAL_QUANTILE * 2**0.5 * error, metric.formula.is_share)
     return (
         f"Noise floor: repeats of one task scatter with a standard deviation of {task_sd} "
         f"({number_format.pluralize(floor.n, 'task')}), so the same model asked again would move "
-        f"this score by about ±{shift} points for that reason alone."
+        f"this score by about ±{shift} for that reason alone."
     )

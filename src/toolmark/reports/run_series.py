@@ -105,6 +105,31 @@ def describe_series(series: RunSeries | None) -> str:
     return f"{head}: {more}{', '.join(texts[first:])}"
 
 
+def selection_warnings(a: Run, b: Run) -> list[str]:
+    """Return warnings that a compared run is one of several of its series with a score.
+
+    A p-value is that of one look. Whoever compares the best of k runs has looked k times, and k
+    times the p-value holds for any choice (Bonferroni).
+    """
+    found: dict[str, int] = {}
+    names = {run.path.name for run in (a, b)}
+    for side, run in (("A", a), ("B", b)):
+        series = find_series(run)
+        if series is None or not series.of:
+            continue
+        others = [each for each in series.runs if each.headline and each.run not in names]
+        if others:
+            place = f"is run {series.position} of {series.n_runs} of {series.of}"
+            found[f"{side} {place}"] = len(others) + 1
+    if not found:
+        return []
+    n_looks = max(found.values())
+    return [
+        f"{'; '.join(found)}: the p-value holds for runs that were chosen before their scores were "
+        f"seen; for the best of {n_looks} it is {n_looks} times as large"
+    ]
+
+
 def _score_texts(series: RunSeries) -> Sequence[str]:
     sizes = {each.n_run for each in series.runs if each.headline is not None}
     texts = []

@@ -18,9 +18,11 @@ from toolmark.statistics.confidence_intervals import (
     ratio_interval,
 )
 from toolmark.statistics.linearisation import (
+    Linearisation,
     linearise_mean,
     linearise_part,
     linearise_pass_rate,
+    sum_by_code,
 )
 from toolmark.statistics.score_columns import Columns
 
@@ -101,6 +103,31 @@ def estimate_repeat_noise(
         high=high,
         n=int(repeated.sum()),
     )
+
+
+def estimate_repeat_error(found: Linearisation, columns: Columns) -> float | None:
+    """Return the standard error of a number that comes from asking again alone.
+
+    The influences of a task's rows differ from their mean by chance from repeat to repeat, so a
+    task that ran n times adds n / (n - 1) times the sum of these squares. Tasks that ran once are
+    taken to vary as the others, in proportion to their squared weights. None where no task ran
+    twice. Two runs of one model, an A/A comparison, differ in 95 % of cases by at most
+    NORMAL_QUANTILE times the root of two times this.
+    """
+    rows = np.flatnonzero(found.counted)
+    task = group_codes(columns.task[rows])
+    n_tasks = int(task.max(initial=-1)) + 1
+    count = np.bincount(task, minlength=n_tasks)
+    repeated = count > 1
+    influence = found.influence[rows]
+    mean = sum_by_code(task, influence, n_tasks) / np.maximum(count, 1)
+    square = sum_by_code(task, np.square(influence - mean[task]), n_tasks)
+    weight = sum_by_code(task, np.square(found.weight[rows]), n_tasks)
+    known = float(weight[repeated].sum())
+    if not known > 0:
+        return None
+    variance = float((square[repeated] * count[repeated] / (count[repeated] - 1)).sum())
+    return math.sqrt(variance * float(weight.sum()) / known)
 
 
 def _noise_interval(

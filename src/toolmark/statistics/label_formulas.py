@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from toolmark.core.records import Estimate
 from toolmark.statistics.cluster_inference import measure_with_interval
 from toolmark.statistics.formula_base import LinearisedFormula
+from toolmark.statistics.interval_warnings import interval_warning
 from toolmark.statistics.linearisation import Linearisation, linearise_mean
 from toolmark.statistics.prediction_powered import PoweredMean, powered_mean, row_influences
 from toolmark.statistics.score_columns import Columns
@@ -69,7 +70,8 @@ class PredictionPoweredMean(
         linearised = self.linearise(columns)
         if found is None:
             return measure_with_interval(linearised, columns)
-        return replace(linearised.estimate, low=found.low, high=found.high)
+        warning = interval_warning(linearised, columns)
+        return replace(linearised.estimate, low=found.low, high=found.high, warning=warning)
 
     def is_corrected(self, columns: Columns) -> bool:
         """Tell whether labels correct the judge's mean over these rows."""

@@ -219,6 +219,16 @@ def holm_adjusted(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def adjust_together(ps: Sequence[float | None]) -> list[float | None]:
+    """Return p-values that are read together, adjusted by `holm_adjusted`.
+
+    None stays None: nothing was tested there. A single test is not adjusted, and all are None.
+    """
+    tested = [p for p in ps if p is not None]
+    adjusted = iter(holm_adjusted(tested))
+    return [None if p is None or len(tested) < 2 else next(adjusted) for p in ps]
+
+
 def _flipped_items(
     right_a: Numbers, right_b: Numbers, item: Names
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -12,9 +12,8 @@ from toolmark.statistics.table_cells import p_value_cell
 COST_COLUMNS = ("points", "low", "high", "p", "items", "lost", "won")
 COST_NOTE = (
     "Accuracy in percentage points, paired by item; 95 % intervals over items. Lost and won: items "
-    "that turn from mostly right to mostly wrong, and back. Each row is a test of its own: p is of "
-    "an exact or a permutation test, the interval is not read off it, so that close to p = 0.05 "
-    "one may hold what the other denies."
+    "that turn from mostly right to mostly wrong, and back. Each row is a test of its own, not "
+    "corrected for the number of rows; its interval is of the same test as p."
 )
 
 

@@ -191,8 +191,8 @@ def compare_clusters(value: float, found: ClusterDifferences, *, is_share: bool)
         return DifferenceTest(None, None, None, None)
     if math.isinf(variance):
         return DifferenceTest(1.0, -1.0, 1.0, None)
-    if variance <= 0:
-        return DifferenceTest(1.0, None, None, None)
+    if variance <= 0:  # a number without a scale, alike in every cluster
+        return DifferenceTest(1.0 if value == 0 else None, None, None, None)
     error = math.sqrt(variance)
     p = min(1.0, 2 * float(stdtr(freedom, -abs(value) / error)))
     half = float(stdtrit(freedom, 1 - SIGNIFICANCE_LEVEL / 2)) * error

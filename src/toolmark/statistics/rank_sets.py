@@ -3,8 +3,9 @@
 The sets hold jointly: with probability `level` every run's true rank is in its set. They follow
 from simultaneous intervals for all pairwise differences (Mogstad, Romano, Shaikh and Wilhelm 2024,
 Review of Economic Studies 91(1), doi 10.1093/restud/rdad006; one step, studentised). The critical
-value is the quantile of the largest |t| among all pairs, for estimates that are jointly normal with
-the estimated covariance. With few clusters it is that of a joint t distribution.
+value is the quantile of the largest |z| among all pairs, for estimates that are jointly normal with
+the estimated covariance. Each difference has an estimated variance of its own: the value is that of
+Student's t with the chance, for one pair, of the normal one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, stdtrit
 
 Matrix: TypeAlias = NDArray[np.float64]
 
@@ -54,10 +56,10 @@ def rank_confidence_sets(
 
     `influence` has one row per cluster and one column per value. The sum over clusters of the
     products of two columns is the covariance of the two values. With G clusters the covariance
-    is enlarged by G / (G - 1), and the draws are those of a t distribution with `freedom` degrees
-    of freedom, G - 1 where None. A difference that is the same in every cluster has no variance:
-    from ten clusters on, any such difference counts. Raises ValueError for values
-    that are not finite, for shapes that do not agree, and for fewer than two clusters.
+    is enlarged by G / (G - 1), and differences have `freedom` degrees of freedom, G - 1 where None.
+    A difference that is the same in every cluster has no variance: from ten clusters on, any such
+    difference counts. Raises ValueError for values that are not finite, for shapes that do not
+    agree, and for fewer than two clusters.
     """
     value = np.asarray(values, dtype=float)
     n_clusters = len(influence)
@@ -111,7 +113,10 @@ def _critical_value(
     draws: int,
     seed: int,
 ) -> float:
-    """Return the quantile of the largest |difference| / error among pairs, over the draws."""
+    """Return the quantile of the largest |difference| / error among pairs, over the draws.
+
+    It is turned from the normal distribution, by which is drawn, to Student's.
+    """
     first, second = np.nonzero(np.triu(has_spread, k=1))
     if not len(first):
         return 0.0
@@ -124,7 +129,6 @@ def _critical_value(
     for start in range(0, draws, block):
         stop = min(start + block, draws)
         drawn = rng.standard_normal((stop - start, len(covariance))) @ root.T
-        stretch = np.sqrt(rng.chisquare(freedom, stop - start) / freedom)
         pairs = np.abs(drawn[:, first] - drawn[:, second]) * scale
-        largest[start:stop] = pairs.max(axis=1) / stretch
-    return float(np.quantile(largest, level))
+        largest[start:stop] = pairs.max(axis=1)
+    return -float(stdtrit(freedom, ndtr(-np.quantile(largest, level))))

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from toolmark.core import number_format
 from toolmark.statistics.cluster_inference import measure_blocks, sum_clusters
-from toolmark.statistics.confidence_intervals import group_codes
 from toolmark.statistics.interval_warnings import ranking_warning
 from toolmark.statistics.linearisation import Linearisation
 from toolmark.statistics.paired_tests import ClusterDifferences, difference_variance
@@ -212,44 +211,3 @@ def weigh_otherwise(matrix: ScoreMatrix, *, seed: int = 0) -> WeightSensitivity:
         highest=high.astype(np.int64),
         n_categories=len(names),
     )
-
-
-def repeat_error(
-    items: Sequence[Names], categories: Sequence[Names], values: Sequence[NDArray[np.float64]],
-    weights: Mapping[str, float],
-) -> float | None:  # fmt: skip
-    """Return the standard error of a run's value that comes from asking again alone.
-
-    The arrays have, for each run, a cell per (item, repeat). The error is the root of the mean over
-    runs; None where no item was asked twice. In 95 % of cases two runs of one model, an A/A
-    comparison, differ by at most NORMAL_QUANTILE times the root of two times this.
-    """
-    found = [
-        error
-        for names, kinds, scores in zip(items, categories, values, strict=True)
-        if (error := _run_repeat_variance(names, kinds, scores, weights)) is not None
-    ]
-    return float(np.sqrt(np.mean(found))) if found else None
-
-
-def _run_repeat_variance(
-    items: Names, categories: Names, values: NDArray[np.float64], weights: Mapping[str, float]
-) -> float | None:
-    ran = ~np.isnan(values)
-    items, categories, values = items[ran], categories[ran], values[ran]
-    total, any_repeat = 0.0, False
-    weight_sum = sum(weights.get(str(name), 0.0) for name in set(categories)) or 1.0
-    for name in sorted(set(map(str, categories))):
-        chosen = categories == name
-        codes = group_codes(items[chosen])
-        count = np.bincount(codes)
-        mean = np.bincount(codes, values[chosen]) / count
-        square = np.bincount(codes, np.square(values[chosen] - mean[codes]))
-        freedom = int((count - 1).sum())
-        if freedom == 0:
-            continue
-        any_repeat = True
-        within = float(square.sum()) / freedom
-        share = weights.get(name, 0.0) / weight_sum
-        total += share**2 * within * float((1 / count).sum()) / len(count) ** 2
-    return total if any_repeat else None

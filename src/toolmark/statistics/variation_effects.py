@@ -13,8 +13,13 @@ from toolmark.core import number_format
 from toolmark.core.records import Cell, EpisodeFilter, Estimate, Record, Table
 from toolmark.statistics.interval_warnings import warned_numbers_note
 from toolmark.statistics.metric_formulas import FilteredFormula, Metric
-from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
+from toolmark.statistics.paired_comparison import (
+    PairedComparison,
+    adjust_together,
+    compare_paired,
+)
 from toolmark.statistics.score_columns import VARIATION_AXIS, Columns
+from toolmark.statistics.table_cells import p_value_cell
 
 TITLE = "Effect of variations"
 NOTE = (
@@ -24,20 +29,32 @@ NOTE = (
 )
 
 
+ADJUSTED_NOTE = (
+    "With several kinds the last p-value is adjusted for all of them together (Holm). Intervals "
+    "are those of each kind alone."
+)
+
+
 class VariationEffect(Record, frozen=True, kw_only=True):
-    """The paired comparison of the tasks as asked (A) with those of one kind of variation (B)."""
+    """The paired comparison of the tasks as asked (A) with those of one kind of variation (B).
+
+    `p_adjusted` is its p-value adjusted for all kinds of the run together, None for a single one.
+    """
 
     kind: str
     comparison: PairedComparison
+    p_adjusted: float | None = None
 
 
 def measure_effects(
     columns: Columns, varied: Mapping[str, Columns], metric: Metric
 ) -> list[VariationEffect]:
-    """Return the effect of each kind of variation on a metric."""
+    """Return the effect of each kind of variation on a metric; their tests are read together."""
+    found = [compare_variation(columns, rows, kind, metric) for kind, rows in varied.items()]
+    adjusted = adjust_together([each.p for each in found])
     return [
-        VariationEffect(kind=kind, comparison=compare_variation(columns, rows, kind, metric))
-        for kind, rows in varied.items()
+        VariationEffect(kind=kind, comparison=each, p_adjusted=p)
+        for kind, each, p in zip(varied, found, adjusted, strict=True)
     ]
 
 
@@ -60,11 +77,15 @@ def compare_variation(
 
 
 def effect_table(effects: Sequence[VariationEffect], rule: str) -> Table:
-    """Return a row for each kind: number of tasks, both values, the difference, its p-value."""
+    """Return a row for each kind: number of tasks, both values, the difference, its p-value.
+
+    Several kinds have a column of p-values that are adjusted together.
+    """
+    has_several = any(effect.p_adjusted is not None for effect in effects)
     rows: list[tuple[Cell, ...]] = []
     for effect in effects:
         found = effect.comparison
-        p = None if found.p is None else number_format.format_p_value(found.p)
+        p = p_value_cell(found.p)
         difference = number_format.format_difference(found.difference)
         is_share = found.difference.is_share
         values = [
@@ -73,14 +94,26 @@ def effect_table(effects: Sequence[VariationEffect], rule: str) -> Table:
         ]
         detectable = Estimate(name="", value=found.detectable, is_share=is_share)
         size = number_format.format_difference(detectable)
-        rows.append((effect.kind, found.n_pairs, *values, difference, p, size))
-    head = ("variation", "tasks", "as asked", "varied", "difference", "p", "detectable")
+        adjusted = [p_value_cell(effect.p_adjusted)] if has_several else []
+        rows.append((effect.kind, found.n_pairs, *values, difference, p, *adjusted, size))
+    head = (
+        *("variation", "tasks", "as asked", "varied", "difference", "p"),
+        *(("p, all kinds",) if has_several else ()),
+        "detectable",
+    )
     return Table(
         title=f"{TITLE} ({rule})" if rule else TITLE,
         head=head,
         rows=tuple(rows),
         note=" ".join(
-            filter(None, (NOTE, warned_numbers_note(x.comparison.difference for x in effects)))
+            filter(
+                None,
+                (
+                    NOTE,
+                    ADJUSTED_NOTE if has_several else "",
+                    warned_numbers_note(effect.comparison.difference for effect in effects),
+                ),
+            )
         ),
         row_episodes=tuple(
             EpisodeFilter(outcome="run", axes={VARIATION_AXIS: effect.kind}) for effect in effects
@@ -100,6 +133,7 @@ def summary_fields(effects: Sequence[VariationEffect]) -> list[dict[str, Any]]:
             "low": effect.comparison.difference.low,
             "high": effect.comparison.difference.high,
             "p": effect.comparison.p,
+            **({} if effect.p_adjusted is None else {"p_adjusted": effect.p_adjusted}),
             "method": effect.comparison.method,
             "n": effect.comparison.n_pairs,
             **({"n_groups": effect.comparison.n_groups} if effect.comparison.n_groups else {}),

@@ -234,9 +234,8 @@ def _drop_table(rule: str, columns: Columns, whole: Columns) -> Iterator[Table]:
             title=f"What each axis of the prompt changes ({rule})",
             head=head,
             rows=tuple(rows),
-            note="Accuracy in percentage points against the usual level, paired by item over the "
-            "formats that are alike in all else; 95 % intervals. Lost and won: items that turn "
-            "from mostly right to mostly wrong, and back. Each row is a test of its own.",
+            note="Against the usual level, over the formats that are alike in all else. "
+            + paired_costs.COST_NOTE,
         )
         yield link_rows(
             table,

@@ -220,6 +220,7 @@ def _paired_tables(columns: Columns) -> Iterator[Table]:
             title="The same items asked in two ways, in pairs (paper: Figs. 7, 8)",
             head=("model", "ways", "pairs", "first", "second", "difference (points)", "p"),
             rows=tuple(rows),
+            note="p-values are per row, not corrected for the number of rows.",
             row_episodes=tuple(filters),
             column_episodes=(None, None, *(EpisodeFilter() for _ in range(5))),
         )
