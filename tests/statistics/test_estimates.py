@@ -103,7 +103,7 @@ def test_the_error_of_asking_again_is_the_spread_of_runs_on_the_same_items(
         return replace(blank, category=category, value=value, correct=value == 1)
 
     runs = [draw() for _ in range(400)]
-    spread = float(np.std([formula.linearise(run).value for run in runs]))
+    spread = float(np.std([formula.linearise(run).value or 0.0 for run in runs]))
     errors = [estimate_repeat_error(formula.linearise(run), run) for run in runs[:20]]
     assert np.mean([error or 0.0 for error in errors]) == pytest.approx(spread, rel=0.12)
     once = runs[0].where(runs[0].repeat == 0)

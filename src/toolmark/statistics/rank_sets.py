@@ -131,4 +131,4 @@ def _critical_value(
         drawn = rng.standard_normal((stop - start, len(covariance))) @ root.T
         pairs = np.abs(drawn[:, first] - drawn[:, second]) * scale
         largest[start:stop] = pairs.max(axis=1)
-    return -float(stdtrit(freedom, ndtr(-np.quantile(largest, level))))
+    return -float(stdtrit(freedom, float(ndtr(-np.quantile(largest, level)))))
