@@ -1,6 +1,6 @@
-"""A server on the SDK of the day: standard input and output, or streamable HTTP on a port.
+"""A server on the SDK of the day: standard input and output, or an address on a port.
 
-mcp_sdk.py [PORT] [--json]
+mcp_sdk.py [PORT] [--json | --sse]
 """
 
 from __future__ import annotations
@@ -79,6 +79,9 @@ if __name__ == "__main__":
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
     if numbers:
         json = "--json" in sys.argv
-        server.run("streamable-http", host="127.0.0.1", port=numbers[0], json_response=json)
+        if "--sse" in sys.argv:
+            server.run("sse", host="127.0.0.1", port=numbers[0])
+        else:
+            server.run("streamable-http", host="127.0.0.1", port=numbers[0], json_response=json)
     else:
         server.run("stdio")

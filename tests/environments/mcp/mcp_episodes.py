@@ -45,7 +45,7 @@ def gone(pid: int) -> bool:
 
 
 async def soon(condition: Callable[[], bool]) -> bool:
-    for _ in range(500):
+    for _ in range(6000):  # a minute: a busy machine starts processes late
         if condition():
             return True
         await asyncio.sleep(0.01)

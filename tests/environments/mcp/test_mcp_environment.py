@@ -209,9 +209,9 @@ def test_calls_of_one_reply_may_run_max_parallel_calls(tmp_path: Path) -> None:
     play({"a": fault()}, tmp_path, scene, max_parallel_calls=5)
 
 
-@pytest.mark.parametrize(("serial", "most"), [(True, 1), (False, 5)])
+@pytest.mark.parametrize(("concurrency", "most"), [(1, 1), (2, 2), (0, 5)])
 def test_a_serial_server_gets_one_call_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serial: bool, most: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, concurrency: int, most: int
 ) -> None:
     running: list[int] = []
     seen: list[int] = []
@@ -231,7 +231,7 @@ def test_a_serial_server_gets_one_call_at_a_time(
         )
 
     monkeypatch.setattr(ServerSupervisor, "_call_with_restart", counted)
-    play({"a": fault(serial=serial)}, tmp_path, scene)
+    play({"a": fault(concurrency=concurrency)}, tmp_path, scene)
     assert max(seen) == most
 
 

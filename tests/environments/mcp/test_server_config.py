@@ -64,7 +64,7 @@ def test_a_configuration_of_another_host_is_read(tmp_path: Path) -> None:
     [
         ("{\n  'a': 1}", r"mcp\.json:2:3: not JSON"),
         ("[]", "expected an object with the key mcpServers, not an array"),
-        ("{}", "expected one key, mcpServers or servers; there is no key"),
+        ("{}", "expected one of the keys mcpServers, .*; there is no key"),
         ('{"servers": {}, "mcpServers": {}}', "there is both"),
         ('{"mcpServers": []}', "mcpServers: expected an object, not an array"),
         ('{"mcpServers": {"a": {"url": "http://x"}, "a": {}}}', "the key 'a' appears twice"),
@@ -96,7 +96,8 @@ def test_a_file_that_is_wrong_is_named_with_its_place(tmp_path: Path, text: str,
         ({"command": "a", "stateful": KEY}, r"\.stateful: expected bool \| null, got str"),
         ({"url": f"ftp://{KEY}"}, r"url: expected an address"),
         ({"url": "http://a", "type": "stdio"}, "type 'stdio' does not go with url"),
-        ({"url": "http://a", "type": "sse"}, "use the server's streamable HTTP address"),
+        ({"command": "a", "type": "sse"}, "type 'sse' does not go with command"),
+        ({"command": "a", "concurrency": -1}, "concurrency: expected 0 or more"),
         ({"command": "a\0"}, "NUL"),
     ],
 )

@@ -58,7 +58,7 @@ def play(
 ) -> None:
     async def played() -> None:
         port = free()
-        entry = {"url": f"http://127.0.0.1:{port}/mcp"}
+        entry = {"url": f"http://127.0.0.1:{port}/{'sse' if '--sse' in flags else 'mcp'}"}
         async with (
             asyncio.timeout(240),
             serving(port, *flags),
@@ -85,6 +85,21 @@ def test_tools_answer_over_http(tmp_path: Path, flags: tuple[str, ...]) -> None:
         assert (await ask(environment, "h/add", a=1, b=2)).structured == {"total": 3}
 
     play(tmp_path, scene, *flags)
+
+
+def test_tools_answer_over_the_legacy_transport(tmp_path: Path) -> None:
+    """An address that ends in /sse speaks it. Its events hold 1 MiB at most."""
+
+    async def scene(environment: McpEnvironment, port: int) -> None:
+        assert (await ask(environment, "h/add", a=1, b=2)).structured == {"total": 3}
+        (part,) = (await ask(environment, "h/picture")).parts
+        assert isinstance(part, Image) and environment.factory.media.read(part) == PNG
+        assert (await ask(environment, "h/refuse")).is_error
+        assert len((await ask(environment, "h/big", size=400_000)).text) == 400_000
+        with pytest.raises(ToolEnvironmentError, match="stopped during the run"):
+            await ask(environment, "h/big", size=2_000_000)
+
+    play(tmp_path, scene, "--sse")
 
 
 def test_a_changed_tool_list_is_heard_over_http(tmp_path: Path) -> None:
@@ -147,6 +162,9 @@ def test_a_server_that_refuses_is_reported_with_its_status_and_without_the_key(
                     async with servers.open_environment(task(), {}):
                         pass
                 assert "sk-very" not in str(caught.value)
+                said = str(caught.value)
+                assert ("it wants a login" in said) == (status == 401)
+                assert ('"type": "sse"' in said) == (status == 404)
                 async with servers.open_environment(task("good"), {}) as world:
                     assert (await ask(world, "good/echo", text="hi")).text == "hi"
 

@@ -302,6 +302,7 @@ class McpEnvironment(Environment):
                 json_codec.restore_surrogates(name), self._to_real_paths(arguments, supervisor)
             )
             result = result_content.convert_result(answer, self.factory.media)
+            result = result_content.cut_result(result, supervisor.server.result_chars)
         except CallRefused as refused:
             result = result_content.error_result(str(refused))
         if result.is_error and (advice := session.denial_advice(result.text, call.arguments)):
@@ -338,10 +339,15 @@ class McpEnvironment(Environment):
         redact = session.launch.redact_secrets
         if session.truncation_note:
             supervisor.status.add_note(session.truncation_note)
+        names = result_content.listed_names(listed)
+        for pattern in supervisor.server.unmatched_patterns(names):
+            supervisor.status.add_note(f"no tool that it lists matches {pattern!r}")
         for entry in listed:
             tool = result_content.convert_tool(name, entry)
             if isinstance(tool, str):
                 supervisor.status.add_note(redact(tool))
+            elif not supervisor.server.offers(tool.name.removeprefix(f"{name}/")):
+                continue
             elif tool.name in tools:
                 note = f"tool {tool.name!r} is listed twice; the first is offered"
                 supervisor.status.add_note(redact(note))

@@ -11,8 +11,10 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from msgspec.structs import replace
 
 from toolmark.core.json_codec import escape_surrogates, to_plain_json
 from toolmark.core.media import MediaStore
@@ -46,6 +48,33 @@ def convert_result(answer: Mapping[str, Any], media: MediaStore) -> Result:
     if not parts and structured is not None:
         parts = (Text(json.dumps(structured, ensure_ascii=False)),)
     return Result(parts=parts, structured=structured, is_error=answer.get("isError") is True)
+
+
+def cut_result(result: Result, most_chars: int) -> Result:
+    """Return a result with at most this many characters of text, as hosts cut it; 0 for all.
+
+    The text is cut from its end, and a note says how much of it is shown. Structured content beyond
+    the limit is left out: a model sees it as text.
+    """
+    n_chars = sum(len(part.text) for part in result.parts if isinstance(part, Text))
+    if not most_chars or n_chars <= most_chars:
+        return result
+    parts: list[Part] = []
+    n_left = most_chars
+    for part in result.parts:
+        if not isinstance(part, Text):
+            parts.append(part)
+        elif n_left > 0:
+            parts.append(Text(part.text[:n_left]))
+            n_left -= len(part.text)
+    note = f"cut: the first {most_chars:,} of {n_chars:,} characters are shown"
+    return replace(result, parts=(*parts, _bracketed_note(note)), structured=None)
+
+
+def listed_names(listed_tools: Iterable[Any]) -> list[str]:
+    """Return the names of listed tools, of those that have one."""
+    names = (each.get("name") for each in listed_tools if isinstance(each, dict))
+    return [escape_surrogates(name) for name in names if isinstance(name, str)]
 
 
 def _has_too_many_values(value: Any) -> bool:

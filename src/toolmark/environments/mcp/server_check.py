@@ -69,8 +69,13 @@ def _report_server(session: ServerSession, listed: Sequence[object]) -> Check:
     """Return what a running server offers, and what it printed meanwhile."""
     name = session.server.name
     converted = [result_content.convert_tool(name, said) for said in listed]
-    tools = [tool.name.partition("/")[2] for tool in converted if isinstance(tool, Tool)]
+    listed_tools = [tool.name.partition("/")[2] for tool in converted if isinstance(tool, Tool)]
+    tools = [tool for tool in listed_tools if session.server.offers(tool)]
     problems = [problem for problem in converted if isinstance(problem, str)]
+    problems += [
+        f"no tool that it lists matches {pattern!r}"
+        for pattern in session.server.unmatched_patterns(listed_tools)
+    ]
     about = " ".join(filter(None, session.server_info)) or "a server without a name"
     offered = f"offers {', '.join(tools)}" if tools else "offers no tools"
     detail = session.launch.redact_secrets("; ".join([f"{about} {offered}", *problems]))

@@ -1,4 +1,7 @@
-"""Which servers there are: the `mcpServers` JSON of other hosts, read into frozen records.
+"""Which servers there are: the configurations of other hosts, read into frozen records.
+
+JSON with `mcpServers` (Claude, Cursor, Gemini CLI, Cline) or `servers` (VS Code, also with
+comments), and TOML with `mcp_servers` (Codex). `host_entries` has the keys that differ.
 
 A value may contain `${NAME}` or `${NAME:-default}` from the environment variables, `${workspace}`,
 and `${config_dir}`, the folder of the file. Errors name the file and the place in it, never a
@@ -10,10 +13,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
-from difflib import get_close_matches
+import tomllib
+from collections.abc import Collection, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -21,9 +25,10 @@ from msgspec import Struct
 from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.records import Record
+from toolmark.environments.mcp import host_entries
 from toolmark.environments.mcp.sandbox_limits import ServerLimits
 
-_SERVERS_KEYS = ("mcpServers", "servers")
+_SERVERS_KEYS = ("mcpServers", "servers", "mcp_servers")
 _SERVER_NAME = re.compile(r"[^/\s]+")
 PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 REDACTED = "[removed]"
@@ -42,7 +47,11 @@ class ServerConfig(Record, frozen=True, kw_only=True):
     - `read_only`: paths in the workspace that it cannot change.
     - `limits`: the resources that it may use.
     - `scripts`: programs that come before other programs of their names.
-    - `serial`: it cannot process two calls at a time.
+    - `tools`, `not_tools`: names of its tools, with `*` and `?`; only those that the first has and
+      the second has not are offered. An empty `tools` has all.
+    - `legacy_stream`: its address speaks the SSE transport that streamable HTTP replaced.
+    - `concurrency`: how many calls it can process at a time; 0 for any number.
+    - `result_chars`: characters of text of one result that a model sees; 0 for all.
     - `folder`: the folder of the configuration file, empty where it was not read from one.
     """
 
@@ -63,10 +72,27 @@ class ServerConfig(Record, frozen=True, kw_only=True):
     read_only: tuple[str, ...] = ()
     scripts: dict[str, str] = {}
     limits: ServerLimits = ServerLimits()
-    serial: bool = False
+    tools: tuple[str, ...] = ()
+    not_tools: tuple[str, ...] = ()
+    concurrency: int = 0
+    result_chars: int = 0
     start_timeout_s: float = 30.0
     call_timeout_s: float = 60.0
+    legacy_stream: bool = False
     folder: str = ""
+
+    def offers(self, tool: str) -> bool:
+        """Return whether a tool of this name, without the server's, is offered."""
+        wanted = not self.tools or any(fnmatchcase(tool, each) for each in self.tools)
+        return wanted and not any(fnmatchcase(tool, each) for each in self.not_tools)
+
+    def unmatched_patterns(self, names: Collection[str]) -> list[str]:
+        """Return the patterns of `tools` and `not_tools` that none of these names matches."""
+        return [
+            each
+            for each in (*self.tools, *self.not_tools)
+            if not any(fnmatchcase(name, each) for name in names)
+        ]
 
     def __repr__(self) -> str:
         """Return the name alone: a traceback must not show keys."""
@@ -79,7 +105,7 @@ class _Path(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _ServerEntry(Struct, frozen=True, kw_only=True):
-    """An entry as written; keys that only other hosts know are accepted."""
+    """An entry in toolmark's own keys."""
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -87,7 +113,7 @@ class _ServerEntry(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     url: str = ""
     headers: dict[str, str] = {}
-    type: Literal["stdio", "http", "streamable-http", "streamableHttp"] | None = None
+    type: Literal["stdio", "http", "streamable-http", "streamableHttp", "sse"] | None = None
     disabled: bool = False
     stateful: bool | None = None
     restart: bool = True
@@ -97,11 +123,17 @@ class _ServerEntry(Struct, frozen=True, kw_only=True):
     read_only: tuple[str, ...] = ()
     scripts: dict[str, str] = {}
     limits: ServerLimits = ServerLimits()
-    serial: bool = False
+    tools: tuple[str, ...] = ()
+    not_tools: tuple[str, ...] = ()
+    concurrency: int = 0
+    result_chars: int = 0
     start_timeout_s: float = 30.0
     call_timeout_s: float = 60.0
     python: str = ""
     npm: str = ""
+
+
+_OWN_KEYS = frozenset(_ServerEntry.__struct_fields__)
 
 
 def read_config(path: Path) -> tuple[ServerConfig, ...]:
@@ -120,24 +152,53 @@ def read_config(path: Path) -> tuple[ServerConfig, ...]:
         raise DataError(f"{path}: cannot read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}") from None
+    found = _parse_toml(path, text) if path.suffix == ".toml" else _parse_json(path, text)
+    return parse_config(found, str(path), folder=path.parent, text=text)
+
+
+def _parse_toml(path: Path, text: str) -> Any:
     try:
-        found = json.loads(text, object_pairs_hook=_unique_keys)
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise DataError(f"{path}: not TOML: {error}") from None
+
+
+def _parse_json(path: Path, text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys)
     except _DuplicateKey as duplicate:
         raise DataError(f"{path}: the key {duplicate} appears twice in one object") from None
     except json.JSONDecodeError as error:
+        found = _parse_commented_json(text)
+        if found is not None:
+            return found
         raise DataError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
     except (ValueError, RecursionError):
         raise DataError(
             f"{path}: not JSON that can be read: too deep, or too long a number"
         ) from None
-    return parse_config(found, str(path), folder=path.parent)
 
 
-def parse_config(found: Any, where: str, *, folder: Path | None = None) -> tuple[ServerConfig, ...]:
+def _parse_commented_json(text: str) -> Any:
+    """Return JSON that has comments and commas at the end, as VS Code writes it; None for other."""
+    import json5  # of the extra `m3`, as all that starts a server
+
+    try:
+        return json5.loads(text, object_pairs_hook=_unique_keys)
+    except (ValueError, RecursionError):
+        return None
+
+
+def parse_config(
+    found: Any, where: str, *, folder: Path | None = None, text: str = ""
+) -> tuple[ServerConfig, ...]:
     """Check a configuration that was already read. Raises DataError with the place and the error.
 
-    A relative `cwd`, and a relative command with a slash, are resolved from `folder`.
+    A relative `cwd`, and a relative command with a slash, are resolved from `folder`. `text` is
+    what was read: errors name the line of a key in it.
     """
+    if isinstance(found, dict) and isinstance(found.get("mcp"), dict):
+        found = found["mcp"]  # the settings of VS Code
     if not isinstance(found, dict):
         raise DataError(
             f"{where}: expected an object with the key mcpServers, not {_json_kind(found)}"
@@ -145,33 +206,54 @@ def parse_config(found: Any, where: str, *, folder: Path | None = None) -> tuple
     keys = [key for key in _SERVERS_KEYS if key in found]
     if len(keys) != 1:
         found_keys = "both" if keys else ", ".join(map(repr, found)) or "no key"
-        raise DataError(f"{where}: expected one key, mcpServers or servers; there is {found_keys}")
+        raise DataError(
+            f"{where}: expected one of the keys mcpServers, servers (VS Code) and mcp_servers "
+            f"(Codex); there is {found_keys}"
+        )
     entries = found[keys[0]]
     if not isinstance(entries, dict):
         raise DataError(f"{where}: {keys[0]}: expected an object, not {_json_kind(entries)}")
     return tuple(
-        _parse_server(name, entry, f"{where}: {keys[0]}.{name}", folder)
+        _parse_server(name, entry, _Place(where, keys[0], name, text), folder)
         for name, entry in entries.items()
     )
 
 
-def _parse_server(name: str, written: Any, where: str, folder: Path | None) -> ServerConfig:
+class _Place(NamedTuple):
+    """Where an entry stands: in which file, below which key, in which text."""
+
+    file: str
+    servers_key: str
+    server: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.servers_key}.{self.server}"
+
+    def of_key(self, key: str) -> str:
+        """Return the place of a key of the entry, with its line where the text is known."""
+        at = 0
+        for name in (self.servers_key, self.server, key):
+            word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+            found = word.search(self.text, at)
+            if found is None:
+                return str(self)
+            at = found.end()
+        line = self.text.count("\n", 0, at) + 1
+        return f"{self.file}:{line}: {self.servers_key}.{self.server}"
+
+
+def _parse_server(name: str, written: Any, place: _Place, folder: Path | None) -> ServerConfig:
+    where = str(place)
     if not _SERVER_NAME.fullmatch(name):
         raise DataError(f"{where}: a server's name has no slash and no space, and is not empty")
     if not isinstance(written, dict):
         raise DataError(f"{where}: expected an object, not {_json_kind(written)}")
-    for key in set(written) - set(_ServerEntry.__struct_fields__):
-        if close := get_close_matches(key, _ServerEntry.__struct_fields__, n=1, cutoff=0.8):
-            raise DataError(f"{where}: unknown key {key!r}; did you mean: {close[0]}")
+    translated = host_entries.translate_entry(written, _OWN_KEYS, place.of_key)
     try:
-        entry = msgspec.convert(written, _ServerEntry)
+        entry = msgspec.convert(translated, _ServerEntry)
     except msgspec.ValidationError as error:
-        if written.get("type") == "sse":
-            raise DataError(
-                f"{where}.type: 'sse' is not supported any more; use the server's streamable HTTP "
-                "address"
-            ) from None
-        raise DataError(describe_decode_error(error, written, where=where)) from None
+        raise DataError(describe_decode_error(error, translated, where=where)) from None
     pinned = _check_entry(entry, where, folder)
     fields = {
         key: getattr(entry, key)
@@ -194,6 +276,7 @@ def _parse_server(name: str, written: Any, where: str, folder: Path | None) -> S
         cwd=cwd,
         folder=config_folder,
         paths=paths,
+        legacy_stream=entry.type == "sse",
         **fields,
     )
 
@@ -213,6 +296,9 @@ def _check_entry(entry: _ServerEntry, where: str, folder: Path | None) -> str:
     for key in ("start_timeout_s", "call_timeout_s"):
         if not 0 < getattr(entry, key) <= 86_400:  # a NaN fails too
             raise DataError(f"{where}.{key}: expected seconds, more than 0 and at most a day")
+    for key in ("concurrency", "result_chars"):
+        if getattr(entry, key) < 0:
+            raise DataError(f"{where}.{key}: expected 0 or more")
     for text in entry.read_only:
         if os.path.isabs(text) or ".." in Path(text).parts:
             raise DataError(f"{where}.read_only: expected paths in the workspace, not {text!r}")

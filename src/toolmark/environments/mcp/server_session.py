@@ -20,6 +20,7 @@ import anyio
 import httpx2
 import mcp_types
 from mcp.client.session import ClientSession
+from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
@@ -41,6 +42,14 @@ _MAX_TOOLS = 2_000  # no model is offered more, and each uses memory
 _MAX_REASON_CHARS = 3000
 _MAX_NAME_CHARS = 100
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_LOGIN_ADVICE = (
+    'it wants a login: set "headers": {"Authorization": "Bearer ${NAME}"}, with a token in the '
+    "environment variable NAME"
+)
+_OTHER_TRANSPORT = {
+    False: 'a server of the legacy SSE transport needs "type": "sse"',
+    True: 'a server of streamable HTTP needs "type": "http"',
+}
 _CONNECTION_LOST = (
     "Connection closed",
     "SSE stream ended without a response",
@@ -200,19 +209,29 @@ class ServerSession:
             async with stdio_process.open_server(self.launch) as self._pipe:
                 yield self._pipe.read, self._pipe.write
             return
+        if self.server.legacy_stream:
+            async with sse_client(
+                self.launch.url, httpx_client_factory=self._make_http_client
+            ) as streams:
+                yield streams
+            return
         async with (
-            httpx2.AsyncClient(
-                headers=dict(self.launch.headers),
-                timeout=httpx2.Timeout(30.0, read=None),
-                verify=_tls_context(),
-                trust_env=httpx2.URL(self.launch.url).host not in _LOOPBACK,  # no proxy for these
-                event_hooks={"response": [self._check_response]},
-            ) as client,
+            self._make_http_client() as client,
             streamable_http_client(
                 self.launch.url, http_client=client, max_sse_event_size=stdio_process.LIMIT_BYTES
             ) as streams,
         ):
             yield streams
+
+    def _make_http_client(self, **_: Any) -> httpx2.AsyncClient:
+        """Return the client of a server with an address; limits of the SDK's own are not used."""
+        return httpx2.AsyncClient(
+            headers=dict(self.launch.headers),
+            timeout=httpx2.Timeout(30.0, read=None),
+            verify=_tls_context(),
+            trust_env=httpx2.URL(self.launch.url).host not in _LOOPBACK,  # no proxy for these
+            event_hooks={"response": [self._check_response]},
+        )
 
     async def _check_response(self, response: httpx2.Response) -> None:
         """Record signs of an outage, and bound a body that is sent at once."""
@@ -310,6 +329,10 @@ class ServerSession:
                 f" ({file} lies next to the configuration, but servers start in the workspace: "
                 f"write ${{config_dir}}/{file})"
             )
+        elif self._status in (401, 403):
+            hint = f" ({_LOGIN_ADVICE})"
+        elif self.server.url and self._status in (404, 405):
+            hint = f" ({_OTHER_TRANSPORT[self.server.legacy_stream]})"
         return self._describe_server(
             f"did not start: {'; '.join(_error_reasons(error))}{status}{hint}"
         )

@@ -99,7 +99,9 @@ class ServerSupervisor:
         self.n_restarts = 0
         self._session: ServerSession | None = None
         self._lock = asyncio.Lock()
-        self._call_lock = asyncio.Lock()
+        self._call_gate = (
+            asyncio.Semaphore(self.server.concurrency) if self.server.concurrency else None
+        )
 
     @property
     def tools_may_differ(self) -> bool:
@@ -145,9 +147,9 @@ class ServerSupervisor:
 
         Raises CallRefused and ToolEnvironmentError.
         """
-        if not self.server.serial:
+        if self._call_gate is None:
             return await self._call_with_restart(name, arguments)
-        async with self._call_lock:
+        async with self._call_gate:
             return await self._call_with_restart(name, arguments)
 
     async def _call_with_restart(self, name: str, arguments: dict[str, Any]) -> Mapping[str, Any]:

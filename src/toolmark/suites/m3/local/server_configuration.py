@@ -110,7 +110,7 @@ SERVER_CONFIG: dict[str, Any] = {
             "npm": "memory",
             "env": {"MEMORY_FILE_PATH": f"${{workspace}}/{GRAPH_FILE}"},
             # Each call reads and rewrites the whole file.
-            "serial": True,
+            "concurrency": 1,
             **_FILE_SERVER,
         },
         "ocr": {"python": "ocr", "env": _OFFLINE_PROXIES, "call_timeout_s": 120.0, **_FILE_SERVER},
