@@ -24,7 +24,7 @@ _FOLDERS = {"workspaceFolder": "${workspace}", "userHome": "${HOME}"}
 """Folders of a host's project: here an episode works in its workspace."""
 
 
-class HostKeys(DataRecord):
+class HostKeys(DataRecord, frozen=True):
     """The file `data/host_keys.toml`.
 
     - `renamed`: keys that only have another name here.

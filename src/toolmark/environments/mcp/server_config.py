@@ -14,7 +14,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -314,10 +314,11 @@ class _DuplicateKey(Exception):
     """A key that appears twice."""
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
+def _unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    listed = list(pairs)
+    found = dict(listed)
+    if len(found) < len(listed):
+        names = [name for name, _ in listed]
         raise _DuplicateKey(repr(next(name for name in names if names.count(name) > 1)))
     return found
 

@@ -223,8 +223,13 @@ class ServerSession:
         ):
             yield streams
 
-    def _make_http_client(self, **_: Any) -> httpx2.AsyncClient:
-        """Return the client of a server with an address; limits of the SDK's own are not used."""
+    def _make_http_client(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        """Return the client of a server with an address. What the SDK would set is not used."""
         return httpx2.AsyncClient(
             headers=dict(self.launch.headers),
             timeout=httpx2.Timeout(30.0, read=None),
