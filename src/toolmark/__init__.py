@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolmark.agents.agent_session import AgentSession as AgentSession
     from toolmark.agents.simulated_user import simulated_user as simulated_user
     from toolmark.api import arun as arun
     from toolmark.api import compare as compare
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _MODULE_BY_NAME = {
+    "AgentSession": "toolmark.agents.agent_session",
     "answer_matches": "toolmark.authoring.scorers",
     "arun": "toolmark.api",
     "bar_chart": "toolmark.scoring.score_rows",
@@ -150,6 +152,7 @@ __all__ = [  # noqa: RUF022 - the order of use
     "Chart",
     "Model",
     "Control",
+    "AgentSession",
     "Episode",
     "Task",
     "Turn",

@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, Unpack
 
 import msgspec
 import uvloop
+from msgspec import structs
 
+from toolmark.agents.agent import Agent
+from toolmark.agents.agent_session import AgentFunction, name_model_of
 from toolmark.core.errors import Rejected, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.core.records import Check, Sampling, Score, Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.models import model_resolver, run_spending
+from toolmark.models import user_model as user_objects
 from toolmark.runs import (
     code_hashes,
     endpoint_limits,
@@ -80,12 +84,12 @@ def load(name: str, **parameters: Any) -> Suite:
 
 async def arun(
     suite: Suite | str,
-    model: str | ReplyFunction | type[Model],
+    model: str | ReplyFunction | type[Model] | None = None,
     *,
     user_model: str | ReplyFunction | type[Model] | None = None,
     judge_model: JudgeModel | None = None,
     tool_format: str | None = None,
-    agent: str | None = None,
+    agent: str | Agent | AgentFunction | None = None,
     selection: Selection | None = None,
     sampling: Sampling | None = None,
     connection: Connection | None = None,
@@ -118,8 +122,9 @@ async def arun(
     another run. A control talks to the scripted user unless `user_model` is given.
     A suite whose scorer asks a judge (`tm.judge`) needs a `judge_model`, unless it names one. The
     judge is asked when the episodes are played, with the same timeout, retries and cache.
-    `tool_format` and `agent` may be names of other installed packages, `agent` also the
-    `FILE.py:NAME` of a subclass of `Agent`, which then plays the episodes.
+    `tool_format` and `agent` may be names of other installed packages. `agent` may also be an
+    `async def agent(session)` (`tm.AgentSession`) or a subclass of `Agent`, or its `FILE.py:NAME`:
+    it then plays the episodes. A run of such a function needs a model only where it asks one.
 
     MCP servers that toolmark starts run in a sandbox. Where there is none the run is refused,
     unless `sandbox` is "off", which every report shows.
@@ -131,6 +136,9 @@ async def arun(
     (what was done is stored), DataError for damaged files.
     """
     chosen = run_settings.collect_settings(selection, sampling, connection, storage, settings)
+    if not (agent is None or isinstance(agent, str) or user_objects.is_module_level(agent)):
+        # a function that is made anew in every process cannot be told from another one
+        chosen = chosen._replace(storage=structs.replace(chosen.storage, resume=False))
     limit_s = run_settings.check_time_limit(time_limit_s)
     floor_choice = run_floors.check_choice(floors)
     # what earlier runs and exported sets hold does not concern a server under test
@@ -143,6 +151,8 @@ async def arun(
         run_folders.discard_empty_parent(Path(chosen.storage.log_dir)),
     ):
         adopted = exported_sets.adopt_exported_set(_check_suite(suite), chosen.selection.tasks)
+        if model is None:
+            model = name_model_of(agent)
         complete = run_preparation.add_installed_parts(adopted, tool_format, agent)
         asked = run_preparation.adapt_to_model(complete, model, tool_format, chosen.connection)
         varied = task_variations.vary_suite(asked, chosen.selection.vary)
@@ -230,6 +240,7 @@ async def _run(
             writer.update_info(
                 prices=money.prices, notes={"prices": money.notes} if money.notes else None
             )
+            suite = _bind_agent(suite, MediaStore(path / "media"))
             if player is not None:
                 run_logbook.enter_run(writer.run, is_new=is_new)
                 supervision = await _settle_sound(
@@ -252,6 +263,12 @@ async def _run(
         for made in filter(None, (player, speaker)):
             await made.close()
     return Run(path)
+
+
+def _bind_agent(suite: Suite, media: MediaStore) -> Suite:
+    """Return the suite with an agent that can read the pictures and recordings of this run."""
+    bound = suite.defaults.agent.bind_media(media)
+    return replace(suite, defaults=replace(suite.defaults, agent=bound))
 
 
 def _choose_run(

@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from toolmark.core.environment import Environment
+from toolmark.core.media import MediaStore
 from toolmark.core.model import DelegatingModel, Model
 from toolmark.core.records import Reply, Request, Sampling, Step, Task, ToolFormat, Trajectory
 
@@ -36,6 +37,10 @@ class Agent:
         Steps are appended to `steps` as they happen.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
+
+    def bind_media(self, media: MediaStore) -> Agent:
+        """Return the agent with the pictures and recordings of a run."""
+        return self
 
     def needs_one_reply(self, task: Task) -> bool:
         """Return whether an episode of the task is one request, whatever the model replies."""

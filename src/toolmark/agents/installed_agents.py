@@ -1,8 +1,12 @@
-"""Agents by name: entry points of the group `toolmark.agents`, and classes of the user."""
+"""Agents by name: entry points of the group `toolmark.agents`, and code of the user."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from toolmark.agents.agent import Agent
+from toolmark.agents.agent_session import is_agent_function
+from toolmark.agents.function_agent import FunctionAgent
 from toolmark.core import entry_points, user_modules
 from toolmark.core.entry_points import EntryPoint, Group
 from toolmark.core.errors import UsageError, suggest_names
@@ -15,9 +19,20 @@ def load_agent(name: str) -> Agent:
 
     A class is made without arguments. Raises UsageError.
     """
-    entry = _find_agent(name)
-    found: Agent = entry_points.make_object(entry, _is_agent, "an agents.agent.Agent")
-    return found
+    expected = "an `async def agent(session)` or an agents.agent.Agent"
+    return adapt_agent(entry_points.make_object(_find_agent(name), _is_agent, expected))
+
+
+def adapt_agent(found: Any) -> Agent:
+    """Return an agent, or the one that plays with a function. Raises UsageError for others."""
+    if isinstance(found, Agent):
+        return found
+    if is_agent_function(found):
+        return FunctionAgent(found)
+    raise UsageError(
+        f"expected an agent, `async def agent(session)`, got {type(found).__name__} "
+        f"{getattr(found, '__qualname__', '')}".rstrip()
+    )
 
 
 def _find_agent(name: str) -> EntryPoint:
@@ -32,4 +47,4 @@ def _find_agent(name: str) -> EntryPoint:
 
 
 def _is_agent(found: object) -> bool:
-    return isinstance(found, Agent)
+    return isinstance(found, Agent) or is_agent_function(found)

@@ -105,6 +105,10 @@ AskAs: TypeAlias = Annotated[
 ]
 Seed: TypeAlias = Annotated[int | None, option("--seed", help="Seed of generated tasks.", min=0)]
 ModelName: TypeAlias = Annotated[str, option("-m", "--model", metavar="MODEL", help=MODEL_HELP)]
+ModelOrAgentsOwn: TypeAlias = Annotated[
+    str | None,
+    option("-m", "--model", metavar="MODEL", help=f"{MODEL_HELP} Not needed with --agent."),
+]
 UserModelName: TypeAlias = Annotated[
     str | None,
     option(
@@ -160,7 +164,8 @@ AgentName: TypeAlias = Annotated[
     option(
         "--agent",
         metavar="NAME",
-        help="Plays the episodes: FILE.py:NAME of an Agent, or an installed package's.",
+        help="Plays the episodes: FILE.py:NAME of an `async def agent(session)`, or an installed "
+        "package's.",
     ),
 ]
 Limit: TypeAlias = Annotated[int | None, option("--limit", help="Only the first N tasks.", min=1)]

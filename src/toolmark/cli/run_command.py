@@ -32,7 +32,7 @@ DEFAULT_LOG_DIR = Path("runs")
 
 def run(
     suite: options.SuiteName,
-    model: options.ModelName,
+    model: options.ModelOrAgentsOwn = None,
     user_model: options.UserModelName = None,
     judge_model: options.JudgeModelName = None,
     parameters: options.Parameters = None,
@@ -83,6 +83,7 @@ def run(
     as_json: options.AsJson = False,
 ) -> None:
     """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
+    from toolmark.agents import agent_session
     from toolmark.cli import batches_command, ci_output, console_output, dry_run_preview
     from toolmark.core.records import Sampling
     from toolmark.environments.mcp import sandbox as mcp_sandbox
@@ -100,6 +101,7 @@ def run(
             "--max-cost 0 lets no request be sent; next: --dry-run asks nothing, and --replay-only "
             "takes replies from a cache"
         )
+    model = model or agent_session.name_model_of(agent)
     suite_registry.check_baseline(suite, model)
     loaded = options.load_suite(suite, parameters, seed, tasks, ask_as, with_notes=False)
     # printed when the run begins: a refusal is one line

@@ -47,13 +47,13 @@ def identify_object(model: object) -> ModelIdentity:
     check_model(model)
     if name := _given_name(model):
         return ModelIdentity(name)
-    if inspect.isclass(model) and _is_module_level(model):
+    if inspect.isclass(model) and is_module_level(model):
         spec = f"{model.__module__}:{model.__qualname__}"
-        return ModelIdentity(_qualified_name(model, ":"), identify_spec(spec, model).code)
+        return ModelIdentity(qualified_name(model, ":"), identify_spec(spec, model).code)
     unwrapped = inspect.unwrap(model) if callable(model) else model
     code = _source_digest(unwrapped)
     return ModelIdentity(
-        _qualified_name(model), code, is_unique=bool(code) and _is_module_level(model)
+        qualified_name(model), code, is_unique=bool(code) and is_module_level(model)
     )
 
 
@@ -87,7 +87,7 @@ def check_model(model: object) -> None:
     if _may_wrap_async(model):
         return
     if callable(model):
-        raise UsageError(f"{_qualified_name(model)} {_NOT_ASYNC}")
+        raise UsageError(f"{qualified_name(model)} {_NOT_ASYNC}")
     raise UsageError(
         f"expected a model, got {type(model).__name__}: a name such as openai/NAME, or an "
         "`async (Request) -> Reply`"
@@ -182,7 +182,7 @@ class UserModel(DelegatingModel):
         """Ask once; raises UsageError if the first reply is none, ReplyError for later ones."""
         awaitable: object = self._asked_object(request)
         if not inspect.isawaitable(awaitable):
-            raise UsageError(f"{_qualified_name(self._asked_object)} {_NOT_ASYNC}")
+            raise UsageError(f"{qualified_name(self._asked_object)} {_NOT_ASYNC}")
         reply: object = await awaitable
         if fault := _reply_fault(reply):
             who = self.name or type(self._asked_object).__name__
@@ -220,7 +220,7 @@ def _reply_fault(reply: object) -> str:
     return ""
 
 
-def _qualified_name(model: object, separator: str = ".") -> str:
+def qualified_name(model: object, separator: str = ".") -> str:
     """Return module and name of a function, or of an object's class."""
     while isinstance(model, partial):
         model = model.func
@@ -233,7 +233,7 @@ def _qualified_name(model: object, separator: str = ".") -> str:
     return f"{module}{separator}{named_object.__qualname__}"
 
 
-def _is_module_level(model: object) -> bool:
+def is_module_level(model: object) -> bool:
     """Return whether a module contains this very object under its own name."""
     found: Any = sys.modules.get(str(getattr(model, "__module__", "")))
     if not getattr(found, "__file__", None):

@@ -13,6 +13,7 @@ from toolmark.core.model import Model
 from toolmark.core.records import Task
 from toolmark.environments.mcp import sandbox as mcp_sandbox
 from toolmark.formats import installed_formats
+from toolmark.models import user_model as user_objects
 from toolmark.models.model_resolver import find_endpoint
 from toolmark.runs import runner
 from toolmark.runs.run_plan import Plan
@@ -87,24 +88,29 @@ def check_player(suite: Suite, player: Model) -> None:
         )
 
 
-def add_installed_parts(suite: Suite, tool_format: str | None, agent: str | None = None) -> Suite:
+def add_installed_parts(suite: Suite, tool_format: str | None, agent: object = None) -> Suite:
     """Return a suite with the tool format and the agent of other packages that the user names.
 
     A tool format can be added where the suite is asked in the default ones, an agent where the tool
-    loop plays. Raises UsageError for an agent that cannot play; `tool_format_of` does for formats.
+    loop plays: a name, an Agent, or an `async def agent(session)`. Raises UsageError for an agent
+    that cannot play; `tool_format_of` does for formats.
     """
     if tool_format not in {None, *suite.tool_formats} and accepts_any_tool_format(suite):
         found = installed_formats.load_tool_format(str(tool_format))
         if found is not None:
             formats = {**suite.tool_formats, str(tool_format): found}
             suite = replace(suite, tool_formats=formats)
-    if not agent:
+    if agent is None or agent == "":
         return suite
     if not isinstance(suite.defaults.agent, ToolLoop):
         raise UsageError(f"suite {suite.name!r} has an agent of its own; next: leave out --agent")
-    agent = user_modules.normalize_spec(agent)
-    player = installed_agents.load_agent(agent)
-    return replace(suite, defaults=replace(suite.defaults, agent=player, agent_name=agent))
+    if isinstance(agent, str):
+        name = user_modules.normalize_spec(agent)
+        player = installed_agents.load_agent(name)
+    else:
+        player = installed_agents.adapt_agent(agent)
+        name = user_objects.qualified_name(agent)
+    return replace(suite, defaults=replace(suite.defaults, agent=player, agent_name=name))
 
 
 def adapt_to_model(

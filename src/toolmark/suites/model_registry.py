@@ -23,6 +23,7 @@ _BASELINE_SPECS = {
     "listener": "toolmark.baselines.speech_listener:SpeechListener",
     "ocr-search": "toolmark.suites.mfcl_vision.search_baselines:TextSearchAgent",
     "blind": "toolmark.suites.mfcl_vision.search_baselines:BlindSearchAgent",
+    "none": "toolmark.agents.agent_session:NoModel",
 }
 _CONTROL_SPECS = {
     "null": "toolmark.baselines.common_controls:NullControl",
