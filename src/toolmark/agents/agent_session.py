@@ -205,6 +205,7 @@ class SessionPlayer(Model):
         self._pending: list[asyncio.Future[Result]] = []
         self._answered: asyncio.Future[str | None] | None = None
         self._has_returned = False
+        self._asked: list[tuple[Reply, ...]] = []
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return what the agent does next, as a reply. Raises EndpointError, and what it raises."""
@@ -247,14 +248,17 @@ class SessionPlayer(Model):
             raise
 
     def _make_reply(self, text: str, calls: tuple[Call, ...] = ()) -> Reply:
-        """Return a reply with what the last request took; those before it are unused replies."""
-        asked = self._model.new_replies
-        last = asked[-1] if asked else Reply()
-        asked.clear()
-        return replace(
-            last, text=text or (last.text if calls else ""), calls=calls, stop="stop",
-            provider_state=None,
-        )  # fmt: skip
+        """Return what the agent does as a reply, and note what it asked the model before."""
+        self._asked.append(tuple(self._model.new_replies))
+        self._model.new_replies.clear()
+        return Reply(text=text, calls=calls)
+
+    def add_asked(self, steps: Sequence[Step]) -> list[Step]:
+        """Return the steps with the replies of the model that were asked for before each."""
+        asked = [*self._asked, *[()] * (len(steps) - len(self._asked))]
+        if steps:  # what was asked after the last step counts there
+            asked[len(steps) - 1] += tuple(self._model.new_replies)
+        return [replace(step, asked=found) for step, found in zip(steps, asked, strict=False)]
 
     def _deliver(self, request: Request) -> None:
         """Give the agent the results of its calls, or the next message of the user."""

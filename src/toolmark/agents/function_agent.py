@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from toolmark.agents.agent_session import AgentFunction, SessionModel, SessionPlayer
 from toolmark.agents.tool_loop import ToolLoop, run_tool_loop
 from toolmark.core.called_code import CodeHolder
@@ -11,6 +13,7 @@ from toolmark.core.environment import Environment
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Sampling, Step, Task, ToolFormat, Trajectory
+from toolmark.core.token_counts import sum_usage
 from toolmark.formats.native_format import NATIVE_FORMAT
 
 
@@ -49,8 +52,16 @@ class FunctionAgent(ToolLoop, CodeHolder):
         asked = SessionModel(model, sampling, repeat)
         player = SessionPlayer(self.function, asked, played, self.media)
         try:
-            return await run_tool_loop(
+            found = await run_tool_loop(
                 task, player, NATIVE_FORMAT, environment, sampling, repeat, steps=played
             )
         finally:
             await player.close()
+            played[:] = player.add_asked(played)
+        replies = [reply for step in played for reply in step.model_replies]
+        return replace(
+            found,
+            steps=tuple(played),
+            usage=sum_usage([reply.usage for reply in replies]),
+            latency_s=sum(reply.latency_s for reply in replies),
+        )

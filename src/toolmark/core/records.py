@@ -327,6 +327,8 @@ class Step(Record, frozen=True, kw_only=True):
     `phase` is the phase of the request, for agents that work in phases. `ruling` is the simulated
     user's judgement of a reply without calls, if there is such a user. `opening` is how that user
     opened the conversation; it is on the first step, where the task has no message of a user.
+    `asked` are the replies of the model that an agent under test asked before it did this; None
+    where `reply` is the model's own.
     """
 
     reply: Reply
@@ -339,6 +341,12 @@ class Step(Record, frozen=True, kw_only=True):
     phase: str = ""
     ruling: Ruling | None = None
     opening: Ruling | None = None
+    asked: tuple[Reply, ...] | None = None
+
+    @property
+    def model_replies(self) -> tuple[Reply, ...]:
+        """The replies of the model, which took tokens and time."""
+        return (self.reply,) if self.asked is None else self.asked
 
 
 Ending: TypeAlias = Literal[

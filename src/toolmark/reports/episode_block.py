@@ -219,7 +219,9 @@ def _episode_line(run: int, task: Task, repeat: int, steps: Sequence[Step]) -> d
         "steps": len(steps),
         "calls": sum(len(step.results) for step in steps),
         "skipped": sum(len(step.calls) - len(step.results) for step in steps),
-        "tokens": sum(step.reply.usage.input + step.reply.usage.output for step in steps),
+        "tokens": sum(
+            reply.usage.input + reply.usage.output for step in steps for reply in step.model_replies
+        ),
     }
 
 

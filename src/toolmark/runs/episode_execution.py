@@ -42,7 +42,11 @@ class EpisodeProgress:
 
     def find_unused_replies(self) -> tuple[UnusedReply, ...]:
         """Return what was replied and is in no step."""
-        used = Counter(("model", step.reply.usage, step.reply.from_cache) for step in self.steps)
+        used = Counter(
+            ("model", reply.usage, reply.from_cache)
+            for step in self.steps
+            for reply in step.model_replies
+        )
         said = (said for step in self.steps for said in (step.opening, step.ruling) if said)
         used.update(("user", each.usage, each.from_cache) for each in said)
         unused = []

@@ -270,7 +270,9 @@ class _RunContext:
         self.writer.episodes.append(trajectory)
         self.completed.add((trajectory.task, trajectory.repeat))
         self.breaker.record_success()
-        self.served_models.update(step.reply.model for step in trajectory.steps)
+        self.served_models.update(
+            reply.model for step in trajectory.steps for reply in step.model_replies
+        )
         self.progress.n_run += 1
         self.progress.input_tokens += trajectory.usage.input
         self.progress.output_tokens += trajectory.usage.output

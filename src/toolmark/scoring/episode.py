@@ -97,7 +97,11 @@ class Episode:
         price = self._price
         if price is not None and uncounted_media_in([self.task], {"model": price}):
             price = None
-        costs = [usage_cost(price, step.reply.usage) for step in self.trajectory.steps]
+        costs = [
+            usage_cost(price, reply.usage)
+            for step in self.trajectory.steps
+            for reply in step.model_replies
+        ]
         known = [each for each in costs if each is not None]
         return sum(known) if known and len(known) == len(costs) else None
 

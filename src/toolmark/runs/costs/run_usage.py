@@ -68,6 +68,11 @@ class _Step(Record, frozen=True, kw_only=True):
     reply: reply_facts.ReplyLine = reply_facts.ReplyLine()
     ruling: _UserReply | None = None
     opening: _UserReply | None = None
+    asked: tuple[reply_facts.ReplyLine, ...] | None = None
+
+    @property
+    def model_replies(self) -> tuple[reply_facts.ReplyLine, ...]:
+        return (self.reply,) if self.asked is None else self.asked
 
 
 class _UsageLine(Record, frozen=True, kw_only=True):
@@ -122,28 +127,31 @@ def measure_run_usage(run: Run, estimate: CostEstimator | None = None) -> RunUsa
     has_prices = meter.has_prices
     for line in run.episodes.records("trajectories", _UsageLine):
         n_episodes += 1
-        n_requests += len(line.steps)
+        n_replies = 0
         reply_s += line.latency_s
         model.add(line.usage)
         episode = (line.task, line.repeat)
         may_cost = has_prices
         for step in line.steps:
-            reply = step.reply
-            n_from_cache += reply.from_cache
-            facts.add_reply(reply, episode)
             if step.opening is not None or step.ruling is not None:
                 _add_user_usage(step, user)
                 may_cost = True
-            if reply.usage.cost is not None or reply.stop in REFUSALS:
-                may_cost = True
+            for reply in step.model_replies:
+                n_replies += 1
+                n_from_cache += reply.from_cache
+                facts.add_reply(reply, episode)
+                if reply.usage.cost is not None or reply.stop in REFUSALS:
+                    may_cost = True
+        n_requests += n_replies
         if may_cost:
             meter.by_episode[episode] = _add_costs(meter, "model", line.steps)
         else:
             has_counts = bool(line.usage.input or line.usage.output)
-            meter.add_unpriced_episode(episode, len(line.steps), has_counts=has_counts)
+            meter.add_unpriced_episode(episode, n_replies, has_counts=has_counts)
     for line in run.episodes.records("attempts", _UsageLine):
         for step in line.steps:
-            not_run.add(step.reply.usage)
+            for reply in step.model_replies:
+                not_run.add(reply.usage)
             _add_user_usage(step, user)
         _add_costs(meter, "not_run", line.steps)
         for each in line.unused:
@@ -194,13 +202,15 @@ def measure_episode_usage(
     meter = CostMeter(prices, uncounted_media_in([task], prices))
     model, user = _UsageSum(), _UsageSum()
     for step in steps:
-        model.add(step.reply.usage)
+        for reply in step.model_replies:
+            model.add(reply.usage)
         _add_user_usage(step, user)
     _add_costs(meter, "model", steps)
+    replies = [reply for step in steps for reply in step.model_replies]
     return RunUsage(
         n_episodes=1,
-        n_requests=len(steps),
-        n_from_cache=sum(step.reply.from_cache for step in steps),
+        n_requests=len(replies),
+        n_from_cache=sum(reply.from_cache for reply in replies),
         tokens=model.total(),
         user=user.total(),
         cost=meter.measure(),
@@ -254,11 +264,11 @@ def _add_costs(meter: CostMeter, part: str, steps: Sequence[_Step | Step]) -> fl
     """Count the replies of an episode, and those of its user; return what the model cost new."""
     total: float | None = 0.0
     for step in steps:
-        reply = step.reply
-        cost = meter.add_reply(
-            part, "model", reply.usage, from_cache=reply.from_cache, stop=reply.stop
-        )
-        total = None if cost is None or total is None else total + cost
+        for reply in step.model_replies:
+            cost = meter.add_reply(
+                part, "model", reply.usage, from_cache=reply.from_cache, stop=reply.stop
+            )
+            total = None if cost is None or total is None else total + cost
         for said in (step.opening, step.ruling):
             if said is not None and said.usage != Usage():
                 meter.add_reply("user", "user", said.usage, from_cache=said.from_cache)
