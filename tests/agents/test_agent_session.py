@@ -190,9 +190,8 @@ def test_requests_of_the_agent_are_counted_whether_or_not_they_led_to_a_call(
         return tm.Reply(text="1", usage=replace(tm.Reply().usage, input=10, output=1))
 
     async def thinks(session: AgentSession) -> str:
-        for _ in range(3):
-            reply = await session.model(tm.Request(messages=session.messages))
-        return reply.text
+        replies = [await session.model(tm.Request(messages=session.messages)) for _ in range(3)]
+        return replies[-1].text
 
     run = tm.run(mini.load(n=2), model, agent=thinks, log_dir=str(tmp_path), floors="off")
     assert run.summary()["spent"]["tokens"]["input"] == 60
