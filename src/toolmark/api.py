@@ -137,7 +137,7 @@ async def arun(
     """
     chosen = run_settings.collect_settings(selection, sampling, connection, storage, settings)
     if not (agent is None or isinstance(agent, str) or user_objects.is_module_level(agent)):
-        # a function that is made anew in every process cannot be told from another one
+        # a function that is made anew in every process cannot be distinguished from another one
         chosen = chosen._replace(storage=structs.replace(chosen.storage, resume=False))
     limit_s = run_settings.check_time_limit(time_limit_s)
     floor_choice = run_floors.check_choice(floors)
