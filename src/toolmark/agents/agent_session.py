@@ -1,9 +1,9 @@
 """An agent of the user's own, seen as the model of an episode.
 
-The agent runs at the same time as the tool loop. What it does answers the loop's requests: calls that it makes
-at the same time are one reply with these calls, and its text is a reply without calls. So limits,
-turns, simulated users, environments and scorers treat it as they treat a model, and the same
-policy has the same score either way.
+The agent runs at the same time as the tool loop. What it does answers the loop's requests: calls
+that it makes at the same time are one reply with these calls, and its text is a reply without
+calls. So limits, turns, simulated users, environments and scorers treat it as they treat a model,
+and the same policy has the same score either way.
 """
 
 from __future__ import annotations
