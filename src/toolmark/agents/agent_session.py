@@ -209,10 +209,10 @@ class SessionPlayer(Model):
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return what the agent does next, as a reply. Raises EndpointError, and what it raises."""
-        self._deliver(request)
+        self._deliver_results(request)
         session = self.session
         if self._running is None:
-            self._running = asyncio.create_task(self._play())
+            self._running = asyncio.create_task(self._run_agent())
         elif self._has_returned:
             return Reply()
         acted = asyncio.create_task(session._acted.wait())
@@ -234,7 +234,7 @@ class SessionPlayer(Model):
         returned = await self._running
         return self._make_reply(returned if isinstance(returned, str) else "")
 
-    async def _play(self) -> object:
+    async def _run_agent(self) -> object:
         try:
             return await self._agent(self.session)
         except EpisodeOver:
@@ -260,7 +260,7 @@ class SessionPlayer(Model):
             asked[len(steps) - 1] += tuple(self._model.new_replies)
         return [replace(step, asked=found) for step, found in zip(steps, asked, strict=False)]
 
-    def _deliver(self, request: Request) -> None:
+    def _deliver_results(self, request: Request) -> None:
         """Give the agent the results of its calls, or the next message of the user."""
         session = self.session
         session.tools = tuple(SessionTool(session, tool) for tool in request.tools)

@@ -346,7 +346,7 @@ class McpEnvironment(Environment):
             tool = result_content.convert_tool(name, entry)
             if isinstance(tool, str):
                 supervisor.status.add_note(redact(tool))
-            elif not supervisor.server.offers(tool.name.removeprefix(f"{name}/")):
+            elif not supervisor.server.offers_tool(tool.name.removeprefix(f"{name}/")):
                 continue
             elif tool.name in tools:
                 note = f"tool {tool.name!r} is listed twice; the first is offered"

@@ -70,7 +70,7 @@ def _report_server(session: ServerSession, listed: Sequence[object]) -> Check:
     name = session.server.name
     converted = [result_content.convert_tool(name, said) for said in listed]
     listed_tools = [tool.name.partition("/")[2] for tool in converted if isinstance(tool, Tool)]
-    tools = [tool for tool in listed_tools if session.server.offers(tool)]
+    tools = [tool for tool in listed_tools if session.server.offers_tool(tool)]
     problems = [problem for problem in converted if isinstance(problem, str)]
     problems += [
         f"no tool that it lists matches {pattern!r}"

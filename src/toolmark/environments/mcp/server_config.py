@@ -81,7 +81,7 @@ class ServerConfig(Record, frozen=True, kw_only=True):
     legacy_stream: bool = False
     folder: str = ""
 
-    def offers(self, tool: str) -> bool:
+    def offers_tool(self, tool: str) -> bool:
         """Return whether a tool of this name, without the server's, is offered."""
         wanted = not self.tools or any(fnmatchcase(tool, each) for each in self.tools)
         return wanted and not any(fnmatchcase(tool, each) for each in self.not_tools)
