@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import sys
@@ -143,9 +144,28 @@ async def send_an_object(session: AgentSession) -> None:
     await session.call("add", {"of": object()})
 
 
+async def reply_with_a_number(session: AgentSession) -> None:
+    await session.reply(1)  # type: ignore[arg-type]
+
+
+async def call_a_number(session: AgentSession) -> None:
+    await session.call(1, {})  # type: ignore[arg-type]
+
+
+async def return_a_reply(session: AgentSession) -> tm.Reply:
+    return tm.Reply(text="1")
+
+
 @pytest.mark.parametrize(
     ("agent", "said"),
-    [(fail, "no idea"), (leave, r"exit\(3\)"), (send_an_object, "not plain JSON")],
+    [
+        (fail, "no idea"),
+        (leave, r"exit\(3\)"),
+        (send_an_object, "not plain JSON"),
+        (reply_with_a_number, "must be a str, got int"),
+        (call_a_number, "cannot be stored"),
+        (return_a_reply, "returns its text or None, got Reply"),
+    ],
 )
 def test_an_agent_that_fails_is_not_run_by_its_own_fault(
     tmp_path: Path, agent: Any, said: str
@@ -181,6 +201,123 @@ def test_an_endpoint_that_fails_is_not_the_agents_fault(tmp_path: Path) -> None:
     (score,) = run.scores()
     assert score.failure is not None
     assert (score.failure.stage, score.failure.kind) == ("model", "unavailable")
+
+
+async def ask_once(session: AgentSession) -> str:
+    return (await session.model(tm.Request(messages=session.messages))).text
+
+
+def test_an_agent_that_hides_a_failed_request_is_not_run(tmp_path: Path) -> None:
+    async def dead(request: tm.Request) -> tm.Reply:
+        raise Unavailable("nobody there")
+
+    async def hides(session: AgentSession) -> str:
+        try:
+            return await ask_once(session)
+        except Exception:
+            return "I do not know."
+
+    run = tm.run(mini.load(n=2), dead, agent=hides, log_dir=str(tmp_path), floors="off",
+                 max_retries=0)  # fmt: skip
+    for score in run.scores():
+        assert score.failure is not None and not score.verdicts
+        assert (score.failure.stage, score.failure.kind) == ("model", "unavailable")
+
+
+def test_an_agent_that_asks_again_with_success_is_scored(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    async def once_dead(request: tm.Request) -> tm.Reply:
+        asked.append(1)
+        if len(asked) == 1:
+            raise Unavailable("nobody there")
+        return tm.Reply(text="1")
+
+    async def insists(session: AgentSession) -> str:
+        try:
+            return await ask_once(session)
+        except Unavailable:
+            return await ask_once(session)
+
+    run = tm.run(mini.load(n=1), once_dead, agent=insists, log_dir=str(tmp_path), floors="off",
+                 max_retries=0)  # fmt: skip
+    assert outcomes(run) == {"sum-0": {"exact": "correct"}}
+
+
+def test_a_reply_along_with_a_call_is_the_next_reply(tmp_path: Path) -> None:
+    async def hasty(session: AgentSession) -> None:
+        await asyncio.gather(session.call("add", {"of": [1]}), session.reply("1"))
+
+    (played,) = play(hasty, tmp_path, time_limit_s=20).trajectories()
+    assert [len(step.calls) for step in played.steps] == [1, 0] and played.answer == "1"
+
+
+async def call_on(session: AgentSession) -> None:
+    while True:
+        with contextlib.suppress(Exception):
+            await session.call("add", {"of": [1]})
+
+
+async def reply_on(session: AgentSession) -> None:
+    while True:
+        await session.reply("1")
+
+
+async def ask_on(session: AgentSession) -> None:
+    while True:
+        with contextlib.suppress(Exception):
+            await session.model(tm.Request(messages=session.messages))
+            await session.reply("1")
+
+
+async def give_up_waiting(session: AgentSession) -> None:
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(session.reply("1"), 0.01)
+    await asyncio.sleep(3600)
+
+
+@pytest.mark.parametrize("agent", [call_on, reply_on, ask_on, give_up_waiting])
+def test_an_agent_that_does_not_end_with_its_episode_stops_nothing(
+    tmp_path: Path, agent: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_session, "END_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(agent_session, "CANCEL_TIMEOUT_S", 0.05)
+    asked: list[int] = []
+
+    async def model(request: tm.Request) -> tm.Reply:
+        asked.append(1)
+        return tm.Reply(text="1")
+
+    run = tm.run(mini.load(n=2), model, agent=agent, log_dir=str(tmp_path), floors="off")
+    assert run.summary()["n_run"] == 2
+    assert len(asked) == (2 if agent is ask_on else 0)
+
+
+def test_an_agent_sees_the_conversation_in_which_a_task_begins(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    said = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Weather in Rome?"},
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "a", "type": "function",
+             "function": {"name": "weather", "arguments": '{"city": "Rome"}'}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "sunny"},
+    ]  # fmt: skip
+    tool = {"name": "weather", "description": "Weather.", "parameters": {
+        "type": "object", "properties": {"city": {"type": "string"}}}}  # fmt: skip
+    rows.write_text(json.dumps({"id": "r", "messages": said, "tools": [tool], "expected": []}))
+    seen: list[AgentSession] = []
+
+    async def looks(session: AgentSession) -> str:
+        seen.append(session)
+        return "sunny"
+
+    tm.run(str(rows), agent=looks, log_dir=str(tmp_path / "runs"), floors="off")
+    (session,) = seen
+    assert [each.role for each in session.messages] == ["system", "user", "assistant", "tool"]
+    assert session.prompt == (
+        'Be brief.\n\nuser: Weather in Rome?\n\nassistant: weather({"city": "Rome"})\n\ntool: sunny'
+    )
 
 
 def test_requests_of_the_agent_are_counted_whether_or_not_they_led_to_a_call(

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from toolmark.core.errors import EndpointError, ReplyError, UsageError, mark_stage
+from toolmark.core.errors import ReplyError, ToolmarkError, UsageError, mark_stage
 from toolmark.core.media import MediaStore
 from toolmark.core.model import DelegatingModel, Model
 from toolmark.core.records import (
@@ -31,9 +31,11 @@ from toolmark.core.records import (
     Step,
     Tool,
 )
+from toolmark.models.user_model import reply_fault
 
 NO_MODEL = "baseline/none"
 END_TIMEOUT_S = 10.0  # for an agent to end after its episode
+CANCEL_TIMEOUT_S = 1.0  # and once it is cancelled
 _UNSET_SAMPLING = Sampling()
 
 
@@ -71,17 +73,27 @@ class SessionModel(DelegatingModel):
         self._sampling = sampling
         self._repeat = repeat
         self.new_replies: list[Reply] = []
-        self.error: EndpointError | None = None
+        self.error: ToolmarkError | None = None
+        self.is_over = False
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Return the model's reply. Raises EndpointError."""
+        """Return the model's reply. Raises EndpointError, and EpisodeOver after the episode.
+
+        `error` is a failure after which no other request was answered: the agent did not recover.
+        """
+        if self.is_over:
+            await asyncio.sleep(0)  # an agent that asks on and on can be cancelled
+            raise EpisodeOver("the episode has ended")
         if request.sampling == _UNSET_SAMPLING:
             request = replace(request, sampling=self._sampling)
+        known = self.error
         try:
             reply = await self.model(replace(request, repeat=self._repeat))
-        except EndpointError as error:
+        except ToolmarkError as error:
             self.error = error
             raise
+        if self.error is known:
+            self.error = None
         self.new_replies.append(reply)
         return reply
 
@@ -108,7 +120,7 @@ class AgentSession:
     """One episode, as an agent of the user's own sees it.
 
     - `prompt`: the text of the task, with its system messages first.
-    - `messages`: the new messages of this turn, as records.
+    - `messages`: the new messages of this turn, as records; at first all that was said before too.
     - `media`: the pictures and recordings of this turn, to be read by `read_media`.
     - `tools`: what is on offer now. It may change after any call.
     - `model`: the model of the run, if the agent wants one: `await session.model(request)`.
@@ -129,9 +141,14 @@ class AgentSession:
 
     @property
     def prompt(self) -> str:
-        """The text of this turn's messages, those of the system first."""
+        """The text of this turn's messages, those of the system first.
+
+        Where a task begins in the middle of a conversation each text has its speaker.
+        """
         ordered = sorted(self.messages, key=lambda message: message.role != "system")
-        return "\n\n".join(filter(None, (message.text for message in ordered)))
+        is_conversation = any(each.role in ("assistant", "tool") for each in ordered)
+        texts = (_spoken_text(each) if is_conversation else each.text for each in ordered)
+        return "\n\n".join(filter(None, texts))
 
     @property
     def media(self) -> tuple[Image | Audio, ...]:
@@ -152,6 +169,7 @@ class AgentSession:
         reply. `arguments` may be JSON text, as a model has written it.
         """
         if self._is_over:
+            await asyncio.sleep(0)  # an agent that calls on and on can be cancelled
             raise EpisodeOver("the episode has ended")
         self._n_calls += 1
         text = arguments if isinstance(arguments, str) else _encode_arguments(name, arguments)
@@ -167,6 +185,7 @@ class AgentSession:
         After the reply `messages`, `media` and `tools` are those of the next turn.
         """
         if self._is_over:
+            await asyncio.sleep(0)
             return None
         if self._said is not None:
             raise ReplyError("a reply is given twice; next: await one before the other")
@@ -174,6 +193,13 @@ class AgentSession:
         self._said = (text, future)
         self._acted.set()
         return await future
+
+
+def _spoken_text(message: Message) -> str:
+    """Return who says what, calls included; the text alone of the system."""
+    calls = (f"{call.name}({call.arguments})" for call in message.calls)
+    said = "\n".join(filter(None, (message.text, *calls)))
+    return said if message.role == "system" or not said else f"{message.role}: {said}"
 
 
 def _encode_arguments(name: str, arguments: dict[str, Any] | None) -> str:
@@ -222,9 +248,13 @@ class SessionPlayer(Model):
             acted.cancel()
         await asyncio.sleep(0)  # others that act at the same time come along
         session._acted.clear()
+        if self._model.error is not None:
+            raise self._model.error
         if session._calls:
             calls, self._pending = map(list, zip(*session._calls, strict=True))
             session._calls = []
+            if session._said is not None:  # said along with the calls, it is the next reply
+                session._acted.set()
             return self._make_reply("", tuple(calls))
         if session._said is not None:
             text, self._answered = session._said
@@ -232,7 +262,9 @@ class SessionPlayer(Model):
             return self._make_reply(text)
         self._has_returned = True
         returned = await self._running
-        return self._make_reply(returned if isinstance(returned, str) else "")
+        if not (returned is None or isinstance(returned, str)):
+            raise ReplyError(f"an agent returns its text or None, got {type(returned).__name__}")
+        return self._make_reply(returned or "")
 
     async def _run_agent(self) -> object:
         try:
@@ -248,10 +280,16 @@ class SessionPlayer(Model):
             raise
 
     def _make_reply(self, text: str, calls: tuple[Call, ...] = ()) -> Reply:
-        """Return what the agent does as a reply, and note what it asked the model before."""
+        """Return what the agent does as a reply, and note what it asked the model before.
+
+        Raises ReplyError for one that cannot be stored.
+        """
+        reply = Reply(text=text, calls=calls)
+        if fault := reply_fault(reply):
+            raise ReplyError(fault)
         self._asked.append(tuple(self._model.new_replies))
         self._model.new_replies.clear()
-        return Reply(text=text, calls=calls)
+        return reply
 
     def add_asked(self, steps: Sequence[Step]) -> list[Step]:
         """Return the steps with the replies of the model that were asked for before each."""
@@ -264,13 +302,15 @@ class SessionPlayer(Model):
         """Give the agent the results of its calls, or the next message of the user."""
         session = self.session
         session.tools = tuple(SessionTool(session, tool) for tool in request.tools)
+        new = request.messages if self._running is None else _new_messages(request.messages)
+        if new or not self._pending:
+            session.messages = new
         if self._pending:
             for future, result in zip(self._pending, self._steps[-1].results, strict=False):
                 if not future.done():
                     future.set_result(result)
             self._pending = []
             return
-        session.messages = _messages_of_turn(request.messages)
         if self._answered is not None and not self._answered.done():
             self._answered.set_result(session.prompt)
             self._answered = None
@@ -278,25 +318,30 @@ class SessionPlayer(Model):
     async def close(self) -> None:
         """End the agent: a reply that it waits for is answered by None, a call by EpisodeOver.
 
-        An agent that does not end is cancelled.
+        An agent that does not end is cancelled, and one that does not end then is left behind.
         """
-        self.session._is_over = True
+        self.session._is_over = self._model.is_over = True
         if self._running is None:
             return
-        if self._answered is not None and not self._answered.done():
-            self._answered.set_result(None)
+        replies = [self._answered, self.session._said[1] if self.session._said else None]
+        for said in replies:
+            if said is not None and not said.done():
+                said.set_result(None)
         waiting = [*self._pending, *(future for _, future in self.session._calls)]
         for each in waiting:
             if not each.done():
                 each.set_exception(EpisodeOver("the episode has ended"))
-        if self.session._said is not None:
-            self.session._said[1].set_result(None)
-        await asyncio.wait({self._running}, timeout=END_TIMEOUT_S)
-        self._running.cancel()
-        await asyncio.gather(self._running, return_exceptions=True)
+                each.exception()  # nobody may wait for it any more, and no log says so
+        try:
+            await asyncio.wait({self._running}, timeout=END_TIMEOUT_S)
+        finally:
+            self._running.cancel()
+        await asyncio.wait({self._running}, timeout=CANCEL_TIMEOUT_S)
+        if self._running.done() and not self._running.cancelled():
+            self._running.exception()  # what it raises after its episode counts for nothing
 
 
-def _messages_of_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
+def _new_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages after the last one of the assistant or of a tool."""
     answered = [i for i, each in enumerate(messages) if each.role in ("assistant", "tool")]
     return tuple(messages[answered[-1] + 1 if answered else 0 :])

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from toolmark.agents.agent_session import AgentFunction, SessionModel, SessionPlayer
-from toolmark.agents.tool_loop import ToolLoop, run_tool_loop
+from toolmark.agents.tool_loop import ToolLoop, merge_sampling, run_tool_loop
 from toolmark.core.called_code import CodeHolder
 from toolmark.core.environment import Environment
 from toolmark.core.media import MediaStore
@@ -49,7 +49,7 @@ class FunctionAgent(ToolLoop, CodeHolder):
     ) -> Trajectory:
         """Play the episode. Raises what the function raises."""
         played: list[Step] = [] if steps is None else steps
-        asked = SessionModel(model, sampling, repeat)
+        asked = SessionModel(model, merge_sampling(sampling, task.sampling), repeat)
         player = SessionPlayer(self.function, asked, played, self.media)
         try:
             found = await run_tool_loop(

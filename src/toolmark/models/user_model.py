@@ -184,7 +184,7 @@ class UserModel(DelegatingModel):
         if not inspect.isawaitable(awaitable):
             raise UsageError(f"{qualified_name(self._asked_object)} {_NOT_ASYNC}")
         reply: object = await awaitable
-        if fault := _reply_fault(reply):
+        if fault := reply_fault(reply):
             who = self.name or type(self._asked_object).__name__
             raise ReplyError(fault) if self._replied else UsageError(f"{who}: {fault}")
         self._replied = True
@@ -196,8 +196,8 @@ class UserModel(DelegatingModel):
             await self.model.close()
 
 
-def _reply_fault(reply: object) -> str:
-    """Return what is wrong with what a model returned, "" for a reply."""
+def reply_fault(reply: object) -> str:
+    """Return what is wrong with what a model returned, "" for a reply that can be stored."""
     if not isinstance(reply, Reply):
         return f"a model must return a Reply, such as Reply(text=...), got {type(reply).__name__}"
     candidate: Any = reply

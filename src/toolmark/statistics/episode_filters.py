@@ -72,6 +72,8 @@ class FilterFinder:
                 continue
             if field in ("cause", "suite_cause") and len(words) > 1:
                 continue
+            if field == "outcome" and words != {"correct", "incorrect"}:
+                continue
             if words < self._whole_words(field, name):
                 found.append((field, name, tuple(sorted(words))))
         yield from sorted(found, key=lambda condition: -len(condition[2]))

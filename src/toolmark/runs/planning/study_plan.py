@@ -92,6 +92,12 @@ class StudyPlan(Record, frozen=True, kw_only=True):
     version: str = ""
 
 
+class _PlanFormat(Record, frozen=True):
+    """What is read of a plan of any format."""
+
+    format: int
+
+
 def write_study_plan(path: Path, plan: StudyPlan) -> str:
     """Write a plan and return its SHA-256. Raises UsageError where the file exists, DataError.
 
@@ -113,15 +119,15 @@ def read_study_plan(path: Path) -> tuple[StudyPlan, bytes]:
             f"{path}: no such plan; next: toolmark plan SUITE ... -o {path.name} writes one"
         ) from None
     try:
-        plan = json_codec.decode_record(data, StudyPlan)
+        number = json_codec.decode_record(data, _PlanFormat).format
+        plan = json_codec.decode_record(data, StudyPlan) if number == PLAN_FORMAT else None
     except msgspec.DecodeError as error:
         raise DataError(
             f"{path}: not a plan of toolmark plan: {describe_decode_error(error)}"
         ) from None
-    if plan.format != PLAN_FORMAT:
+    if plan is None:
         raise DataError(
-            f"{path}: format {plan.format}, this version reads {PLAN_FORMAT}; next: make the plan "
-            "again"
+            f"{path}: format {number}, this version reads {PLAN_FORMAT}; next: make the plan again"
         )
     return plan, data
 
