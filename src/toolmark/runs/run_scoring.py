@@ -116,7 +116,9 @@ def first_request_never_fits(run: Run) -> bool:
 
 def is_first_request_too_long(trajectory: Trajectory) -> bool:
     """Return whether the first request of an episode was too long for the model."""
-    return bool(trajectory.steps) and trajectory.steps[0].reply.stop == "over_long"
+    replies = (reply for step in trajectory.steps for reply in step.model_replies)
+    first = next(replies, None)
+    return first is not None and first.stop == "over_long"
 
 
 def has_unscored_episodes(run: Run) -> bool:

@@ -99,6 +99,8 @@ def one(entry: dict[str, Any]) -> ServerConfig:
         ({"enabled": False}, {"disabled": True}),
         ({"env_vars": ["A", {"name": "B"}]}, {"env": {"A": "${A:-}", "B": "${B:-}"}}),
         ({"env_vars": ["A"], "env": {"C": "d"}}, {"env": {"A": "${A:-}", "C": "d"}}),
+        ({"env_vars": ["A"], "env": {"A": "d", "a": "e"}}, {"env": {"A": "d", "a": "e"}}),
+        ({"env": {"A": "d", "a": "e"}, "env_vars": ["A"]}, {"env": {"A": "d", "a": "e"}}),
         (
             {"args": ["${workspaceFolder}/x", "${userHome}"]},
             {"args": ("${workspace}/x", "${HOME}")},
@@ -139,6 +141,8 @@ def test_headers_with_keys_name_variables(written: dict[str, Any], headers: dict
         ({"command": "a", "env_vars": ["A B"]}, "names of environment variables"),
         ({"url": "http://a", "bearer_token_env_var": "sk-1"}, "name of an environment variable"),
         ({"url": "http://a", "env_http_headers": ["X"]}, "names of environment variables"),
+        ({"command": "a", "includeTools": []}, "'includeTools' offers no tool"),
+        ({"command": "a", "enabled_tools": []}, "'enabled_tools' offers no tool"),
         ({"command": "a", "tools": ["x"], "includeTools": ["y"]}, "another key .* says tools too"),
     ],
 )

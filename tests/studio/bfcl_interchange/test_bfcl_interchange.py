@@ -14,9 +14,21 @@ import pytest
 import typer
 
 from toolmark import api
+from toolmark.agents.agent_session import AgentSession
 from toolmark.cli import bfcl_import_export
 from toolmark.core.errors import DataError, UsageError
-from toolmark.core.records import Call, Reply, Score, Step, Task, Text, Trajectory, Verdict
+from toolmark.core.records import (
+    Call,
+    Reply,
+    Request,
+    Score,
+    Step,
+    Task,
+    Text,
+    Trajectory,
+    Usage,
+    Verdict,
+)
 from toolmark.official_bfcl import official_data, official_models, reply_decoding
 from toolmark.runs.run_store import Run
 from toolmark.studio.bfcl_interchange import (
@@ -24,6 +36,7 @@ from toolmark.studio.bfcl_interchange import (
     result_export,
     result_files,
 )
+from toolmark.studio.bfcl_interchange.leaderboard_files import RequestUsage
 
 NATIVE, PROMPT = "gpt-4.1-2025-04-14-FC", "gpt-4.1-2025-04-14"
 JAVASCRIPT = [f"simple_javascript_{i}" for i in range(50)]
@@ -474,6 +487,27 @@ def test_what_is_exported_and_imported_scores_the_same(
     assert {id_: back[id_].verdicts for id_ in sent} == {
         id_: score.verdicts for id_, score in sent.items()
     }
+
+
+def test_what_an_agent_under_test_asked_is_exported_and_counted(tmp_path: Path) -> None:
+    async def model(request: Request) -> Reply:
+        return Reply(text="No.", usage=Usage(input=10, output=2), latency_s=0.5)
+
+    async def asks_twice(session: AgentSession) -> str:
+        for _ in range(2):
+            reply = await session.model(Request(messages=session.messages))
+        return reply.text
+
+    suite = api.load("bfcl", category="irrelevance")
+    run = api.run(suite, model, agent=asks_twice, limit=1, log_dir=tmp_path / "a", floors="off")
+    bfcl_import_export.export_runs("bfcl", [run.path], tmp_path / "out", model="some/model")
+    (path,) = (tmp_path / "out/result").rglob("*_result.json")
+    row = json.loads(path.read_text())
+    assert (row["input_token_count"], row["output_token_count"], row["latency"]) == (20, 4, 1.0)
+    usage = RequestUsage.empty()
+    usage.add_trajectory(next(iter(run.trajectories())))
+    assert (usage.input_tokens, usage.output_tokens) == ([10, 10], [2, 2])
+    assert usage.latency_s == [0.5, 0.5]
 
 
 def test_an_exported_header_counts_what_ran(played: Run, tmp_path: Path) -> None:

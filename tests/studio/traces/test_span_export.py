@@ -16,7 +16,11 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtocolSpan
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 from opentelemetry.semconv.attributes import error_attributes
 from tests.reports import made_runs
+from tests.runs import mini
 
+import toolmark as tm
+from toolmark.agents.agent_session import AgentSession
+from toolmark.core.records import Usage
 from toolmark.runs.run_store import Run
 from toolmark.studio.traces import chat_messages, conventions, span_export, trace_import
 from toolmark.studio.traces.trace_faults import TraceFaults
@@ -187,3 +191,26 @@ def test_results_come_from_the_spans_of_tools_where_messages_lack_them(
         )
     ids = [{row["id"] for row in values_of(tmp_path / f"{name}.rows")} for name in ("x", "y")]
     assert ids[0] == ids[1] != set()
+
+
+async def ask_twice(session: AgentSession) -> str:
+    for _ in range(2):
+        await session.model(tm.Request(messages=session.messages))
+    return (await session.call("add", {"of": [1]})).text
+
+
+async def answer_one(request: tm.Request) -> tm.Reply:
+    return tm.Reply(text="1", model="m", usage=Usage(input=10, output=1))
+
+
+def test_each_request_of_an_agent_under_test_is_a_span_of_its_own(tmp_path: Path) -> None:
+    played = tm.run(
+        mini.load(n=1), answer_one, agent=ask_twice, log_dir=str(tmp_path), floors="off"
+    )
+    (spans,) = export(played, tmp_path / "x.jsonl")
+    chats = [attributes(each) for each in spans if each["name"].startswith(conventions.CHAT)]
+    assert [each[conventions.USAGE_INPUT_TOKENS] for each in chats] == ["10", "10"]
+    assert attributes(spans[0])[conventions.USAGE_INPUT_TOKENS] == "20"
+    assert len({each["spanId"] for each in spans}) == len(spans) == 4
+    # what the agent sent is its own
+    assert all(conventions.INPUT_MESSAGES not in each for each in chats)

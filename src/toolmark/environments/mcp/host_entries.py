@@ -60,6 +60,8 @@ def translate_entry(
         if key in own_keys:
             added = {key: value}
         elif key in known.renamed:
+            if known.renamed[key] == "tools" and value == []:
+                raise DataError(f'{where(key)}: {key!r} offers no tool; write "disabled": true')
             added = {known.renamed[key]: value}
         elif key in _CONVERTERS:
             added = _CONVERTERS[key](value, where(key))
@@ -67,7 +69,10 @@ def translate_entry(
             raise DataError(f"{where(key)}: unknown key {key!r}{_suggest_key(key, own_keys)}")
         for name, each in added.items():
             if isinstance(found.get(name), dict) and isinstance(each, dict):
-                found[name] = _joined_headers(found[name], each)
+                if name == "env":  # a value that is written wins over one that is passed on
+                    found[name] = each | found[name] if key == "env_vars" else found[name] | each
+                else:
+                    found[name] = _joined_headers(found[name], each)
             elif name in found:
                 raise DataError(f"{where(key)}: another key of the entry says {name} too")
             else:

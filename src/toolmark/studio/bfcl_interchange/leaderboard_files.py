@@ -14,7 +14,7 @@ import numpy as np
 from toolmark.core.errors import DataError
 from toolmark.core.files import write_atomically
 from toolmark.core.json_codec import csv_cell
-from toolmark.core.records import Step, Trajectory
+from toolmark.core.records import Reply, Trajectory
 from toolmark.official_bfcl import official_data, prompt_formats
 from toolmark.official_bfcl.official_models import ListedModel
 from toolmark.statistics import weighted_means
@@ -56,13 +56,14 @@ class RequestUsage:
     def add_trajectory(self, trajectory: Trajectory) -> None:
         """Add the requests of an episode."""
         for step in trajectory.steps:
-            self._add_request(step)
+            for reply in step.model_replies:
+                self._add_request(reply)
 
-    def _add_request(self, step: Step) -> None:
+    def _add_request(self, reply: Reply) -> None:
         for values, number in (
-            (self.latency_s, step.reply.latency_s),
-            (self.input_tokens, step.reply.usage.input),
-            (self.output_tokens, step.reply.usage.output),
+            (self.latency_s, reply.latency_s),
+            (self.input_tokens, reply.usage.input),
+            (self.output_tokens, reply.usage.output),
         ):
             if number:
                 values.append(number)  # type: ignore[arg-type]

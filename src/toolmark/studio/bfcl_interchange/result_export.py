@@ -13,6 +13,7 @@ from toolmark.core import json_codec
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import atomic_file
 from toolmark.core.records import Call, Reply, Score, Step, Task, Trajectory
+from toolmark.core.token_counts import sum_usage
 from toolmark.official_bfcl import prompt_formats, reply_decoding
 from toolmark.official_bfcl.handler_replies import ArgumentShape
 from toolmark.official_bfcl.handler_views import TrajectoryView
@@ -168,12 +169,11 @@ def _reasoning_field(reasoning: Any) -> dict[str, Any]:
 
 
 def _usage_fields(step: Step) -> dict[str, float]:
-    usage = step.reply.usage
-    return dict(
-        zip(
-            result_rows.USAGE_FIELDS, (usage.input, usage.output, step.reply.latency_s), strict=True
-        )
-    )
+    """Return tokens and seconds of a step; of an agent under test those of all that it asked."""
+    replies = step.model_replies
+    usage = sum_usage([reply.usage for reply in replies])
+    seconds = sum(reply.latency_s for reply in replies)
+    return dict(zip(result_rows.USAGE_FIELDS, (usage.input, usage.output, seconds), strict=True))
 
 
 def _stored_result(step: Step, names: Mapping[str, str], argument_shape: ArgumentShape) -> Any:

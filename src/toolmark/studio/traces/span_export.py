@@ -12,6 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from toolmark.core import json_codec
 from toolmark.core.files import atomic_file
 from toolmark.core.records import (
@@ -116,10 +118,18 @@ class _EpisodeSpans:
         )  # fmt: skip
 
     def _step(self, n: int, step: Step) -> Iterator[dict[str, Any]]:
-        """Yield the span of a reply and those of its calls."""
+        """Yield the spans of the model's replies and those of the calls.
+
+        An agent under test may have asked several times, or never.
+        """
         self.history += [_message(message) for message in step.new_messages]
         calls = _with_ids(step.calls, n)
-        yield self._chat_span(n, step, calls)
+        if step.asked is None:
+            yield self._chat_span(f"reply/{n}", step, calls)
+        else:
+            for k, reply in enumerate(step.asked):
+                own = replace(step, reply=reply, calls=reply.calls, fault="")
+                yield self._chat_span(f"reply/{n}/{k}", own, reply.calls)
         self.history.append(_reply_message(step, calls))
         durations_s = step.call_durations_s or (0.0,) * len(step.results)
         for k, (call, result) in enumerate(zip(calls, step.results, strict=False)):
@@ -128,7 +138,7 @@ class _EpisodeSpans:
             response = {"type": "tool_call_response", "id": call.id, "response": _result(result)}
             self.history.append({"role": "tool", "parts": [response, *_media(result.parts)]})
 
-    def _chat_span(self, n: int, step: Step, calls: Sequence[Call]) -> dict[str, Any]:
+    def _chat_span(self, key: str, step: Step, calls: Sequence[Call]) -> dict[str, Any]:
         reply, sampling = step.reply, self.plan.sampling
         attributes: dict[str, Any] = {
             names.OPERATION_NAME: names.CHAT,
@@ -146,14 +156,13 @@ class _EpisodeSpans:
         if self.with_content:
             output = {**_reply_message(step, calls), "finish_reason": _finish_reason(step)}
             tools = [_tool_definition(tool) for tool in self._offered_tools(step.turn)]
-            attributes |= {
-                names.INPUT_MESSAGES: json_text(self.history),
-                names.OUTPUT_MESSAGES: json_text([output]),
-                names.TOOL_DEFINITIONS: json_text(tools),
-            }
+            attributes[names.OUTPUT_MESSAGES] = json_text([output])
+            if step.asked is None:  # what an agent under test sent is its own
+                attributes[names.INPUT_MESSAGES] = json_text(self.history)
+                attributes[names.TOOL_DEFINITIONS] = json_text(tools)
         is_error = _FINISH_REASONS[reply.stop] == "error"
         return self._timed_span(
-            f"reply/{n}", f"{names.CHAT} {self.plan.model}", _CLIENT, attributes,
+            key, f"{names.CHAT} {self.plan.model}", _CLIENT, attributes,
             reply.latency_s, reply.stop if is_error else "",
         )  # fmt: skip
 
