@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import json
 import math
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from toolmark.core import json_codec, number_format
-from toolmark.core.records import Estimate, Table
+from toolmark.core.records import EpisodeFilter, Estimate, Table
 from toolmark.reports import table_format
 
 
@@ -199,3 +201,31 @@ def test_what_ends_a_line_or_turns_its_direction_is_shown_as_a_sign(sign: str) -
 def test_letters_that_need_joiners_and_plain_line_breaks_stay() -> None:
     text = "می\u200cخواهم 👩\u200d🔬\tline\nline"
     assert table_format.visible_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "found"),
+    [
+        # the row has one class of failure, and the cell counts another: 0 answers
+        ({"cause": ("", "early")}, {"cause": ("", "late")}, None),
+        ({"cause": ("omission", "early")}, {"cause": ("", "early")},
+         {"cause": '["omission","early"]'}),
+        ({"cause": ("omission",)}, {"cause": ("", "early")}, {"cause": '["omission","early"]'}),
+        ({"category": ("a", "b")}, {"category": "b"}, {"category": "b"}),
+        ({"category": "a"}, {"category": ("b", "c")}, None),
+        ({"axes": {"form": "x"}}, {"axes": {"form": "y"}}, None),
+        ({"axes": {"form": "x"}}, {"axes": {"k": ""}}, {"axes": {"form": "x", "k": ""}}),
+        ({"traits": {"t": ("", "u", "v")}}, {"traits": {"t": ("v", "u")}},
+         {"traits": {"t": ["u", "v"]}}),
+        ({"outcome": "correct"}, {"outcome": "not_run"}, {"outcome": "not_run"}),
+    ],
+)  # fmt: skip
+def test_a_cell_links_to_what_fits_its_row_and_its_column(
+    row: dict[str, Any], column: dict[str, Any], found: dict[str, Any] | None
+) -> None:
+    table = Table(
+        title="t", head=("", "n"), rows=(("a", 0),),
+        row_episodes=(EpisodeFilter(**row),), column_episodes=(None, EpisodeFilter(**column)),
+    )  # fmt: skip
+    ((_, link),) = table_format.make_grid(table, 0).links
+    assert (json.loads(link) if link else None) == (found and {"run": "0", **found})

@@ -119,20 +119,64 @@ def _cell_links(
         )
 
 
+class _NothingFits(Exception):
+    """Two filters of which no episode can fit both."""
+
+
+_Words = str | tuple[str, ...]
+
+
+def _common_words(one: _Words, two: _Words) -> _Words:
+    """Return the words that both allow; "" allows any. Raises _NothingFits."""
+    if "" in (one, two) or one == two:
+        return one or two
+    a, b = ((each,) if isinstance(each, str) else each for each in (one, two))
+    found = tuple(word for word in a if word in b)
+    if not found:
+        raise _NothingFits
+    return found[0] if len(found) == 1 and found[0] else found
+
+
+def _common_fields(one: Mapping[str, _Words], two: Mapping[str, _Words]) -> dict[str, _Words]:
+    names = [*one, *(name for name in two if name not in one)]
+    return {name: _common_words(one.get(name, ""), two.get(name, "")) for name in names}
+
+
+def _common_causes(one: Sequence[str], two: Sequence[str]) -> list[str]:
+    """Return a cause, and a class of the suite below it, of both."""
+    found = [""] * max(len(one), len(two))
+    for listed in (one, two):
+        for at, word in enumerate(listed):
+            if word and found[at] not in ("", word):
+                raise _NothingFits
+            found[at] = word or found[at]
+    return found
+
+
 def _link_text(
     run_index: int, row: EpisodeFilter, column: EpisodeFilter, has_variations: bool
 ) -> str:
-    """Return the page's filters for a cell as JSON; those of the column come on top."""
-    cause = [*(column.cause or row.cause)]
+    """Return the page's filters for a cell as JSON; "" where no episode fits both of them.
+
+    The outcome, the rule and the task of the column replace those of the row.
+    """
     task = column.task or row.task
+    own_axes = AS_ASKED if has_variations and not task else {}
+    try:
+        cause = _common_causes(row.cause, column.cause)
+        category = _common_words(row.category, column.category)
+        axes = own_axes | _common_fields(row.axes, column.axes)
+        traits = _common_fields(row.traits, column.traits)
+    except _NothingFits:
+        return ""
     filters = {
         "run": str(run_index),
         "rule": column.rule or row.rule,
         "outcome": column.outcome or row.outcome,
         "cause": json_codec.encode_record(cause).decode() if cause else "",
-        "category": column.category or row.category,
-        "axes": (AS_ASKED if has_variations and not task else {}) | row.axes | column.axes,
-        "traits": row.traits | column.traits,
+        "category": category,
+        "axes": axes,
+        "traits": traits,
         "find": f"{TASK_MARK}{task}" if task else "",
     }
     chosen = {name: value for name, value in filters.items() if value}

@@ -494,9 +494,8 @@ def test_what_an_agent_under_test_asked_is_exported_and_counted(tmp_path: Path) 
         return Reply(text="No.", usage=Usage(input=10, output=2), latency_s=0.5)
 
     async def asks_twice(session: AgentSession) -> str:
-        for _ in range(2):
-            reply = await session.model(Request(messages=session.messages))
-        return reply.text
+        replies = [await session.model(Request(messages=session.messages)) for _ in range(2)]
+        return replies[-1].text
 
     suite = api.load("bfcl", category="irrelevance")
     run = api.run(suite, model, agent=asks_twice, limit=1, log_dir=tmp_path / "a", floors="off")
