@@ -71,6 +71,24 @@ def test_removed_and_fresh_runs_stay_in_the_logbook(tmp_path: Path) -> None:
     assert text.count("removed") == 3
 
 
+def test_runs_of_different_agents_are_no_looks_at_one_number(tmp_path: Path) -> None:
+    async def one(session: tm.AgentSession) -> str:
+        return "1"
+
+    async def two(session: tm.AgentSession) -> str:
+        return "2"
+
+    suite = mini.load(n=8)
+    runs = [tm.run(suite, agent=each, log_dir=tmp_path, floors="off") for each in (one, two, one)]
+    runs.append(tm.run(suite, "baseline/none", log_dir=tmp_path, floors="off", agent=two))
+    series = [run_series.find_series(run) for run in runs]
+    assert [(each.position, each.n_runs) for each in series if each] == [(1, 2), (1, 2), (2, 2),
+                                                                         (2, 2)]  # fmt: skip
+    text = run_series.describe_series(series[0])
+    assert text.startswith("run 1 of 2 of this suite, model and agent in this folder: ")
+    assert not any("best of" in each for each in tm.compare(runs[0], runs[2]).warnings)
+
+
 def test_a_comparison_of_chosen_runs_says_how_many_there_were(tmp_path: Path) -> None:
     """Two runs are no choice; of four, three others could have been compared with the first."""
     suite = mini.load(n=8)

@@ -25,7 +25,7 @@ class SeriesMember(Record, frozen=True, kw_only=True):
 
 
 class RunSeries(Record, frozen=True, kw_only=True):
-    """The runs of one plan and model, or of one suite and model without a plan, oldest first.
+    """The runs of one plan, or of one suite without a plan, with one model and agent, oldest first.
 
     `position` is that of the run in question, from 1. `faults` say what is wrong with the logbook.
     """
@@ -57,18 +57,26 @@ def find_series(run: Run) -> RunSeries | None:
     return RunSeries(
         position=1 + next(i for i, each in enumerate(members) if each is logged),
         n_runs=len(members),
-        of="this plan and model" if has_plan else "this suite and model in this folder",
+        of=_series_name(logged, has_plan=has_plan),
         runs=tuple(describe_member(logbook, each) for each in members),
         faults=faults,
     )
 
 
-def list_members(logbook: Logbook, logged: LoggedRun) -> list[LoggedRun]:
-    """Return the runs of the same plan and model, or of the same suite and model without a plan."""
+def _series_name(logged: LoggedRun, *, has_plan: bool) -> str:
+    who = ", model and agent" if logged.first.agent else " and model"
+    return f"this plan{who}" if has_plan else f"this suite{who} in this folder"
 
-    def series_key(each: LoggedRun) -> tuple[str, str, str]:
+
+def list_members(logbook: Logbook, logged: LoggedRun) -> list[LoggedRun]:
+    """Return the runs of the same plan, or of the same suite without a plan.
+
+    They have the same model and the same agent under test.
+    """
+
+    def series_key(each: LoggedRun) -> tuple[str, str, str, str]:
         first = each.first
-        return (first.suite, first.model, first.plan_sha256)
+        return (first.suite, first.model, first.agent, first.plan_sha256)
 
     wanted = series_key(logged)
     return [

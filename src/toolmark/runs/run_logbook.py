@@ -49,6 +49,7 @@ class LogbookEntry(Record, frozen=True, kw_only=True):
     - `n_planned`, `n_run`: scored episodes, asked for and run.
     - `headline`: the score, at the end.
     - `data_label`: what the tasks are where they are no published data.
+    - `agent`: the agent under test, "" for the suite's own.
     - `torn`: an incomplete line that stood at the end of the file, and that this line replaced.
     """
 
@@ -67,6 +68,7 @@ class LogbookEntry(Record, frozen=True, kw_only=True):
     headline: Estimate | None = None
     torn: str = ""
     data_label: str = ""
+    agent: str = ""
 
 
 @dataclass(slots=True)
@@ -278,6 +280,7 @@ def _make_entry(run: Run, event: Event) -> LogbookEntry:
         plan_sha256="" if info.plan.study is None else info.plan.study.plan_sha256,
         n_planned=info.n_planned,
         data_label=info.data_label,
+        agent=info.plan.agent,
     )
 
 
