@@ -38,6 +38,16 @@ def test_the_next_command_runs_the_plan(toolmark: Command) -> None:
     assert f"{plan['n_items']} tasks of funcbench" in dry.out
 
 
+@pytest.mark.parametrize("seed", [("-T", "seed=3"), ("--seed", "3"), ()])
+def test_the_next_command_has_the_seed_once(toolmark: Command, seed: tuple[str, ...]) -> None:
+    said = toolmark(
+        "plan", "funcbench", *seed, "--expect", "0.5", "--half-width", "0.3", "-o", "plan.json"
+    )
+    words = said.out.strip().splitlines()[-1].removeprefix("next: toolmark ")
+    ran = toolmark(*shlex.split(words.replace("MODEL", MODEL)), "--json")
+    assert ran.code == 0, ran.err
+
+
 def test_the_next_command_asks_in_the_tool_format_of_the_pilot(toolmark: Command) -> None:
     pilot = _run_pilot(toolmark, "--tool-format", "prompt")
     said = toolmark(

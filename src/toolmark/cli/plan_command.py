@@ -151,9 +151,9 @@ def _print_next_step(
     if output is None:
         line = "next: the same command with -o plan.json, then toolmark run ... --plan plan.json"
     else:
-        seed = (
-            ("--seed", str(forecast.plan.suite_seed)) if "seed" in forecast.plan.parameters else ()
-        )
+        has_seed = any(word.startswith("seed=") for word in words)  # after -T
+        is_drawn = "seed" in forecast.plan.parameters and not has_seed
+        seed = ("--seed", str(forecast.plan.suite_seed)) if is_drawn else ()
         model = pilots[0].record.model if len(pilots) == 1 else "MODEL"
         step = consoles.shell_command(*words, *seed, "-m", model, "--plan", output)
         line = f"{output}: sha256 {sha256}\nnext: {step}"
