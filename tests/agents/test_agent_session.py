@@ -21,6 +21,7 @@ from toolmark.agents.agent_session import AgentSession, EpisodeOver
 from toolmark.agents.installed_agents import adapt_agent
 from toolmark.core.errors import Unavailable, UsageError
 from toolmark.core.records import Message, Text
+from toolmark.reports import run_names
 from toolmark.runs.run_store import Run
 
 
@@ -130,6 +131,10 @@ def test_an_agent_that_never_stops_ends_at_the_limit_of_the_task(tmp_path: Path)
     (played,) = play(endless, tmp_path).trajectories()
     assert played.ending == "calls" and sum(len(step.results) for step in played.steps) == 3
     assert ended == [None]
+
+
+async def say_one(session: AgentSession) -> str:
+    return "1"
 
 
 async def fail(session: AgentSession) -> str:
@@ -343,6 +348,22 @@ def test_a_run_without_model_or_agent_says_so(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="asks a model, and the run has none"):
         play(asks, tmp_path)
+
+
+def test_a_run_is_named_by_its_agent_and_by_the_model_that_it_asks(tmp_path: Path) -> None:
+    runs = [
+        tm.run(mini.load(n=1), model, agent=say_one, log_dir=str(tmp_path), floors="off")
+        for model in ("control/null", None)
+    ]
+    names = [run_names.player_name(run.info.plan.agent, run.info.plan.model) for run in runs]
+    assert names == [
+        "tests.agents.test_agent_session.say_one with control/null",
+        "tests.agents.test_agent_session.say_one",
+    ]
+    assert all("say_one" in run.path.name for run in runs)
+    assert [run.summary()["agent"] for run in runs] == [names[1]] * 2
+    assert run_names.player_name("", "openai/m") == "openai/m"
+    assert run_names.player_name("/a/b.py:c", "http://h/v1#m") == "b.py:c with m"
 
 
 @pytest.mark.parametrize("found", [3, print, lambda session: "x", AgentSession, mini.load])

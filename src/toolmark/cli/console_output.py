@@ -96,7 +96,7 @@ def _sample_size_text(fields: Mapping[str, Any]) -> str:
 def print_summary(console: Console, found: Mapping[str, Any]) -> None:
     """Print the headline of a run, its parts and the next commands."""
     head = found["score"]
-    model = escape(visible_text(run_names.short_model_name(found["model"])))
+    model = escape(visible_text(run_names.player_name(found.get("agent", ""), found["model"])))
     console.print(
         f"[bold]{escape(run_names.label_suite(found['suite'], found.get('data_label', '')))}[/]"
         f"  {model}  {escape(found['tool_format'])}",
@@ -285,7 +285,7 @@ def print_outcomes(
     The first of them only, unless the `whole` list is wanted.
     """
     suite = run_names.label_suite(run.info.plan.suite, run.info.data_label)
-    console.print(f"{run_names.short_model_name(run.info.plan.model)} on {suite}",
+    console.print(f"{run_names.player_name(run.info.plan.agent, run.info.plan.model)} on {suite}",
                   markup=False, highlight=False)  # fmt: skip
     rows: list[tuple[str, str, str]] = []
     n = 0

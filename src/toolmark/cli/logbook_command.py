@@ -43,7 +43,8 @@ def show_logbook(
         fields = {"faults": logbook.faults, "notes": notes, "torn": logbook.torn}
         rows = [
             {**msgspec.to_builtins(each), "suite": logged.first.suite,
-             "data_label": logged.first.data_label, "model": logged.first.model,
+             "data_label": logged.first.data_label, "agent": logged.first.agent,
+             "model": logged.first.model,
              "tasks_sha256": logged.first.tasks_sha256, "plan_sha256": logged.first.plan_sha256,
              "settings_sha256": logged.first.settings_sha256, "is_withdrawn": logged.is_withdrawn}
             for each, logged in zip(runs, logbook.runs, strict=True)
@@ -60,7 +61,7 @@ def show_logbook(
                 n_behind = each.headline.n
             state = "withdrawn" if logged.is_withdrawn else "removed" if each.is_removed else ""
             series = f"{place} of {len(members)}"
-            model = run_names.short_model_name(logged.first.model)
+            model = run_names.player_name(logged.first.agent, logged.first.model)
             suite = run_names.label_suite(logged.first.suite, logged.first.data_label)
             plan = logged.first.plan_sha256[:8]
             rows_shown.append(

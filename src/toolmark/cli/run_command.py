@@ -216,7 +216,8 @@ def _run_with_progress(
     async def main() -> tuple[Run, bool]:
         stop = asyncio.Event()
         suite = run_names.label_suite(loaded.name, loaded.provenance.data_label)
-        title = f"{suite} {run_names.short_model_name(secrets.mask_model_spec(model))}"
+        player = run_names.player_name(settings["agent"] or "", secrets.mask_model_spec(model))
+        title = f"{suite} {player}"
         stop_signals = termination_signals.stop_on_signals(asyncio.get_running_loop(), stop)
         with stop_signals, progress_display.show_progress(err, title, notes) as watch:
             release_signals()

@@ -123,6 +123,7 @@ def _list_properties(found: ScoredRun, gates: Sequence[Gate]) -> Iterator[tuple[
     summary = found.summary
     head = summary["score"]
     yield from (("data_label", label) for label in [summary.get("data_label")] if label)
+    yield from (("agent", agent) for agent in [summary.get("agent")] if agent)
     yield "model", summary["model"]
     yield "tool_format", summary["tool_format"]
     yield "rule", summary["rule"]

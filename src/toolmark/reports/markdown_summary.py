@@ -68,7 +68,7 @@ def _summary_lines(found: ScoredRun, gates: Sequence[Gate]) -> Iterator[str]:
     summary = found.summary
     head = summary["score"]
     estimate = Estimate(**{name: head[name] for name in Estimate.__struct_fields__ if name in head})
-    model = run_names.short_model_name(summary["model"])
+    model = run_names.player_name(summary.get("agent", ""), summary["model"])
     suite = run_names.label_suite(summary["suite"], summary.get("data_label", ""))
     yield f"## {code_span(suite)}: {code_span(model)}"
     yield ""

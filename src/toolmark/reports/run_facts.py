@@ -148,7 +148,7 @@ def _run_facts(
         name=name,
         suite=plan.suite,
         data_label=table_format.visible_text(run.info.data_label),
-        model=table_format.visible_text(run_names.short_model_name(plan.model)),
+        model=table_format.visible_text(run_names.player_name(plan.agent, plan.model)),
         setting_text=_run_description(run),
         caution=table_format.visible_text(presentation.caution),
         headline=measured[0].estimates[0],

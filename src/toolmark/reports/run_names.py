@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
+from toolmark.agents.agent_session import NO_MODEL
 from toolmark.core import json_codec
 from toolmark.core.number_format import format_count
 from toolmark.core.text_excerpt import shorten_text
@@ -22,6 +24,15 @@ def short_model_name(model: str) -> str:
     """Return the part after the '#' of an address, any other model name in full."""
     address, _, name = model.partition("#")
     return name if name and address.startswith(("http://", "https://")) else model
+
+
+def player_name(agent: str, model: str) -> str:
+    """Return who plays: the model, the user's agent, or "AGENT with MODEL"."""
+    if not agent:
+        return short_model_name(model)
+    file, _, name = agent.rpartition(":")
+    agent = ":".join(filter(None, (PurePath(file).name, name)))
+    return agent if model == NO_MODEL else f"{agent} with {short_model_name(model)}"
 
 
 def model_host(model: str) -> str:
@@ -38,7 +49,7 @@ def distinct_run_names(runs: Sequence[Run]) -> list[str]:
     distinct, all runs are named by their folders.
     """
     plans = [run.info.plan for run in runs]
-    models = [short_model_name(plan.model) for plan in plans]
+    models = [player_name(plan.agent, plan.model) for plan in plans]
     hosts = [model_host(plan.model) for plan in plans]
     suites, tool_formats = [plan.suite for plan in plans], [plan.tool_format for plan in plans]
     more = [each for each in (hosts, suites, tool_formats) if len(set(each)) > 1]
@@ -56,7 +67,8 @@ def distinct_run_names(runs: Sequence[Run]) -> list[str]:
 def distinct_model_names(runs: Sequence[Run]) -> list[str]:
     """Name each run's model, with its host where models at several hosts have the same name."""
     names_and_hosts = [
-        (short_model_name(run.info.plan.model), model_host(run.info.plan.model)) for run in runs
+        (player_name(plan.agent, plan.model), model_host(plan.model))
+        for plan in (run.info.plan for run in runs)
     ]
     hosts = {
         name: {at for other_name, at in names_and_hosts if other_name == name}

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from toolmark.agents.agent_session import NO_MODEL
 from toolmark.core import json_codec, number_format
 from toolmark.core.records import Table
 from toolmark.reports import cost_text, run_names, run_series, table_format, usage_text
@@ -24,7 +25,8 @@ def setting_rows(run: Run, used: RunUsage) -> Iterator[tuple[str, str]]:
     """Yield the settings of a run, with "" for what is not set."""
     info, plan = run.info, run.info.plan
     yield "suite", run_names.label_suite(plan.suite, info.data_label)
-    yield "model", table_format.visible_text(plan.model)
+    yield "agent", table_format.visible_text(plan.agent)
+    yield "model", table_format.visible_text(plan.model if plan.model != NO_MODEL else "")
     yield "base URL", plan.base_url
     yield "simulated user", table_format.visible_text(plan.user.get("model", ""))
     yield "served as", table_format.visible_text(", ".join(info.served_models))

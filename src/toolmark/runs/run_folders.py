@@ -176,10 +176,12 @@ def _newest_similar_run(parent: Path, plan: Plan) -> Run | None:
     that differs only in edits of the user's code.
     """
     candidates: list[tuple[bool, bool, str, int, Path]] = []
-    for path in parent.glob(f"{_slug(plan.suite)}-{_slug(plan.model)}-*"):
+    players = map(_slug, plan.player_names)
+    for path in parent.glob(f"{'-'.join([_slug(plan.suite), *players])}-*"):
         with suppress(ToolmarkError, OSError):
             info = Run(path).info
-            if (info.plan.suite, info.plan.model) == (plan.suite, plan.model):
+            found = (info.plan.suite, *info.plan.player_names)
+            if found == (plan.suite, *plan.player_names):
                 age = info.created, (path / "tasks.jsonl").stat().st_mtime_ns
                 # a run that continued after an edit keeps the folder name of its first request
                 match_rank = info.plan.hash == plan.hash, differs_only_by_edits(info.plan, plan)
@@ -195,7 +197,8 @@ def _numbered_runs(parent: Path, stem: str) -> Iterator[tuple[int, Path]]:
 
 
 def _folder_stem(plan: Plan) -> str:
-    return "-".join([*map(_slug, (plan.suite, plan.model, plan.tool_format)), plan.hash])
+    words = (plan.suite, *plan.player_names, plan.tool_format)
+    return "-".join([*map(_slug, words), plan.hash])
 
 
 def _slug(word: str) -> str:

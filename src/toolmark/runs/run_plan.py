@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from toolmark.agents.agent_session import NO_MODEL
 from toolmark.core.records import Record, Sampling
 
 # hashes of a suite's code that say how its tasks are made, which the tasks of a run show themselves
@@ -73,6 +74,13 @@ class Plan(Record, frozen=True, kw_only=True):
     batch: bool = False
     vary: tuple[str, ...] = ()
     study: PlannedDraw | None = None
+
+    @property
+    def player_names(self) -> tuple[str, ...]:
+        """Who plays: the agent that the user chose, if any, and the model that it asks, if any."""
+        if not self.agent:
+            return (self.model,)
+        return (self.agent,) if self.model == NO_MODEL else (self.agent, self.model)
 
     @property
     def sha256(self) -> str:

@@ -205,6 +205,7 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
         "suite": plan.suite,
         **({"data_label": run.info.data_label} if run.info.data_label else {}),
         "model": plan.model,
+        **({"agent": plan.agent} if plan.agent else {}),
         "tool_format": plan.tool_format,
         **({"sample": plan.sample} if plan.sample and plan.limit is None else {}),
         **({"plan_sha256": plan.study.plan_sha256} if plan.study is not None else {}),
