@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.agents import agent_session
 from toolmark.agents.agent_session import AgentSession, EpisodeOver
 from toolmark.agents.installed_agents import adapt_agent
 from toolmark.core.errors import Unavailable, UsageError
+from toolmark.core.model import NO_MODEL
 from toolmark.core.records import Message, Text
 from toolmark.reports import run_names
 from toolmark.runs.run_store import Run
@@ -102,7 +102,7 @@ def test_an_agent_without_a_model_calls_tools_and_answers(tmp_path: Path) -> Non
     run = play(adder, tmp_path, n=3)
     assert all(found == {"exact": "correct"} for found in outcomes(run).values())
     assert sorted(prompts) == [f"What is {i} + 1?" for i in range(3)]
-    assert run.info.plan.model == agent_session.NO_MODEL
+    assert run.info.plan.model == NO_MODEL
 
 
 def test_calls_at_the_same_time_are_one_reply_and_others_follow(tmp_path: Path) -> None:

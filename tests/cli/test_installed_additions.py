@@ -270,8 +270,8 @@ def test_an_agent_plays_the_episodes_and_is_part_of_the_request(
     plans = [run.info.plan for run in runs]
     assert sorted(plan.agent for plan in plans) == ["", "careful"]
     assert sorted(run_names.distinct_run_names(runs)) == [
+        "careful with control/oracle",
         "control/oracle",
-        "control/oracle · agent=careful",
     ]
     (plan,) = (plan for plan in plans if plan.agent)
     assert "more_parts" in plan.modules
@@ -291,7 +291,7 @@ def test_an_agent_may_be_in_a_file_of_the_user(toolmark: Command, tmp_path: Path
     [
         ("model", "package more-parts 1.0: agent 'model': "),
         ("carefull", "did you mean: careful"),
-        ("more_parts:Silent", "agent 'more_parts:Silent': expected an agents.agent.Agent"),
+        ("more_parts:Silent", "agent 'more_parts:Silent': expected an `async def agent(session)`"),
     ],
 )
 def test_what_is_no_agent_is_refused(

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import ndtri
 
 from toolmark.statistics.confidence_intervals import (
     bootstrap_interval,
     ratio_interval,
     wilson,
 )
-from toolmark.statistics.interval_limits import FEWEST_GROUPS
+from toolmark.statistics.interval_limits import FEWEST_GROUPS, NORMAL_QUANTILE
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -206,3 +207,7 @@ def test_bootstrap_of_huge_numbers_is_that_of_small_ones_or_nothing() -> None:
     assert all(
         map(math.isnan, bootstrap_interval([1e308 * x for x in (1.0, 1.5, 1.7)] * 8, range(24)))
     )
+
+
+def test_the_normal_quantile_is_that_of_the_library() -> None:
+    assert float(ndtri(0.975)) == NORMAL_QUANTILE

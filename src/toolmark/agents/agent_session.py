@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from toolmark.core.errors import ReplyError, ToolmarkError, UsageError, mark_stage
 from toolmark.core.media import MediaStore
-from toolmark.core.model import DelegatingModel, Model
+from toolmark.core.model import NO_MODEL, DelegatingModel, Model
 from toolmark.core.records import (
     Audio,
     Call,
@@ -33,7 +33,6 @@ from toolmark.core.records import (
 )
 from toolmark.models.user_model import reply_fault
 
-NO_MODEL = "baseline/none"
 END_TIMEOUT_S = 10.0  # for an agent to end after its episode
 CANCEL_TIMEOUT_S = 1.0  # and once it is cancelled
 _UNSET_SAMPLING = Sampling()

@@ -31,7 +31,6 @@ from toolmark.runs.reply_facts import facts_from_summary
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite_parameters import ParameterField
 from toolmark.statistics import interval_limits
-from toolmark.statistics.interval_warnings import warned_numbers_note
 from toolmark.suites.suite_registry import SUITES, baseline_names, tool_format_note
 
 MAX_TEXT_CHARS = 2_000  # characters of one text that `show` prints
@@ -42,7 +41,8 @@ MAX_REASONS = 3  # why tasks fail, or could not be made
 MAX_FURTHER_MESSAGES = 2  # further ones of one cause of not being run
 AGENT_DESCRIPTIONS = {
     "baselines": "baseline/planner, baseline/eager, baseline/lexical, "
-    "baseline/listener, baseline/ocr-search, baseline/blind: agents that need no key",
+    "baseline/listener, baseline/ocr-search, baseline/blind: agents that need no key; "
+    "baseline/none: no model, for --agent",
     "baselines of a suite": ", ".join(
         dict.fromkeys(f"baseline/{name}" for entry in SUITES.values() for name in entry.baselines)
     )
@@ -95,6 +95,8 @@ def _sample_size_text(fields: Mapping[str, Any]) -> str:
 
 def print_summary(console: Console, found: Mapping[str, Any]) -> None:
     """Print the headline of a run, its parts and the next commands."""
+    from toolmark.statistics.interval_warnings import warned_numbers_note
+
     head = found["score"]
     model = escape(visible_text(run_names.player_name(found.get("agent", ""), found["model"])))
     console.print(

@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 from toolmark.core.records import Reply, Request, Task
 
+NO_MODEL = "baseline/none"
+"""The name of the model of a run that tests an agent without one."""
 ReplyFunction: TypeAlias = Callable[[Request], Coroutine[Any, Any, Reply]]
 """An `async (Request) -> Reply`; every Model is one."""
 

@@ -146,6 +146,9 @@ class Limits(Record, frozen=True, kw_only=True):
     single_reply: bool = False
 
 
+VARIATION_AXIS = "vary"  # the axis of a score whose task was varied
+
+
 class Variation(Record, frozen=True, kw_only=True):
     """How a task differs from the one that it was made from, which is asked too.
 

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from toolmark.core import number_format
 from toolmark.core.errors import DataError
-from toolmark.core.records import Estimate
+from toolmark.core.records import VARIATION_AXIS, Estimate
 from toolmark.reports import cost_text, floor_text, run_names, run_series
 from toolmark.reports.comparison_report import Comparison, verdict_sentence
 from toolmark.reports.episode_outcomes import ScoredRun
 from toolmark.reports.gates import Gate
 from toolmark.reports.table_format import visible_text
-from toolmark.statistics.score_columns import VARIATION_AXIS
 
 MAX_CAUSES = 10
 MAX_REASONS = 10  # why episodes were not run

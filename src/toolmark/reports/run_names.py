@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from toolmark.agents.agent_session import NO_MODEL
 from toolmark.core import json_codec
+from toolmark.core.model import NO_MODEL
 from toolmark.core.number_format import format_count
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.reports.table_format import visible_text

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from toolmark.agents.agent_session import NO_MODEL
 from toolmark.core import json_codec, number_format
+from toolmark.core.model import NO_MODEL
 from toolmark.core.records import Table
 from toolmark.reports import cost_text, run_names, run_series, table_format, usage_text
 from toolmark.reports.table_format import Grid

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from toolmark.core import json_codec, number_format
 from toolmark.core.number_format import DASH, format_count, replace_special_spaces
-from toolmark.core.records import Cell, EpisodeFilter, Estimate, Table
-from toolmark.statistics.score_columns import VARIATION_AXIS
+from toolmark.core.records import VARIATION_AXIS, Cell, EpisodeFilter, Estimate, Table
 
 _INTERVAL_HEAD = " [95 % interval]"
 AS_ASKED: dict[str, str | tuple[str, ...]] = {VARIATION_AXIS: ("",)}

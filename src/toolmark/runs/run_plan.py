@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from toolmark.agents.agent_session import NO_MODEL
+from toolmark.core.model import NO_MODEL
 from toolmark.core.records import Record, Sampling
 
 # hashes of a suite's code that say how its tasks are made, which the tasks of a run show themselves

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from toolmark.core.errors import failure_of, suggest_names
 from toolmark.core.failure import NEVER_FITS, Failure
-from toolmark.core.records import Cause, Score, Table, Task, Trajectory, Verdict
+from toolmark.core.records import VARIATION_AXIS, Cause, Score, Table, Task, Trajectory, Verdict
 from toolmark.environments.mcp import sandbox
 from toolmark.formats.native_format import NativeFormat
 from toolmark.models.token_prices import ModelPrice
@@ -37,7 +37,7 @@ from toolmark.statistics.estimates import count_groups
 from toolmark.statistics.interval_warnings import missing_warning
 from toolmark.statistics.label_formulas import PredictionPoweredMean
 from toolmark.statistics.metric_formulas import Mean, Metric, PassRate
-from toolmark.statistics.score_columns import VARIATION_AXIS, Columns, gather_columns
+from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.statistics.variation_effects import (
     VariationEffect,
     effect_table,

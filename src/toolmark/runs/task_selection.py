@@ -16,13 +16,12 @@ from toolmark.core.decode_errors import describe_decode_error
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.files import open_regular_file
 from toolmark.core.number_format import format_count
-from toolmark.core.records import Record, Task, TaskSequence, Variation
+from toolmark.core.records import VARIATION_AXIS, Record, Task, TaskSequence, Variation
 from toolmark.environments.mcp import sandbox
 from toolmark.runs import code_hashes
 from toolmark.runs.planning import planned_items
 from toolmark.runs.run_plan import CODE_HASH_NAMES, Plan, PlannedDraw
 from toolmark.runs.suite import Suite
-from toolmark.statistics.score_columns import VARIATION_AXIS
 
 
 def environment_hashes(suite: Suite) -> dict[str, str]:

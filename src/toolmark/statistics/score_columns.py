@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark.core.records import Score
+from toolmark.core.records import VARIATION_AXIS, Score
 
 Names = NDArray[np.object_]
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-VARIATION_AXIS = "vary"
 """The axis of a varied task: the kind of variation. Tasks as a suite asks them do not have it."""
 _TEXT_COLUMNS = ("task", "item", "category", "cause", "suite_cause")
 

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from toolmark.core import number_format
-from toolmark.core.records import Cell, EpisodeFilter, Estimate, Record, Table
+from toolmark.core.records import VARIATION_AXIS, Cell, EpisodeFilter, Estimate, Record, Table
 from toolmark.statistics.interval_warnings import warned_numbers_note
 from toolmark.statistics.metric_formulas import FilteredFormula, Metric
 from toolmark.statistics.paired_comparison import (
@@ -18,7 +18,7 @@ from toolmark.statistics.paired_comparison import (
     adjust_together,
     compare_paired,
 )
-from toolmark.statistics.score_columns import VARIATION_AXIS, Columns
+from toolmark.statistics.score_columns import Columns
 from toolmark.statistics.table_cells import p_value_cell
 
 TITLE = "Effect of variations"

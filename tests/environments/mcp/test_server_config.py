@@ -62,7 +62,7 @@ def test_a_configuration_of_another_host_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{\n  'a': 1}", r"mcp\.json:2:3: not JSON"),
+        ("{\n  'a' 1}", r"mcp\.json:2:3: not JSON"),
         ("[]", "expected an object with the key mcpServers, not an array"),
         ("{}", "expected one of the keys mcpServers, .*; there is no key"),
         ('{"servers": {}, "mcpServers": {}}', "there is both"),

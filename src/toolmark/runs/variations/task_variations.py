@@ -12,13 +12,12 @@ from msgspec.structs import replace
 from toolmark.core.environment import Environment, method_tools
 from toolmark.core.errors import UsageError
 from toolmark.core.number_format import format_count, pluralize
-from toolmark.core.records import Task, Tool, Variation
+from toolmark.core.records import VARIATION_AXIS, Task, Tool, Variation
 from toolmark.environments.class_environments import ClassEnvironmentOpener
 from toolmark.perturb.text.text_perturbations import FRAME, load_perturbation
 from toolmark.runs.suite import Suite
 from toolmark.runs.variations import tool_variations
 from toolmark.runs.variations.variation_kinds import VariationKind, parse_kinds
-from toolmark.statistics.score_columns import VARIATION_AXIS
 
 NO_TOOLS = "its tools, if any, are known only while an episode runs"
 TOOLS_OF_TURNS = "tools come with its turns"
