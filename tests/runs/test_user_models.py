@@ -416,9 +416,7 @@ def test_a_comparison_warns_of_users_that_differ_too(tmp_path: Path) -> None:
     scripted = run_suite(tmp_path, model="control/null")
     clerk = run_suite(tmp_path, answers_well())
     other = run_suite(tmp_path, answers_well(), suite=make_suite(user=goal))
-    warning, looks = tm.compare(scripted, clerk).warnings
-    assert "scripted and speaker" in warning
-    assert "run 1 of 2" in looks  # the other run has the same suite and model
+    assert any("scripted and speaker" in each for each in tm.compare(scripted, clerk).warnings)
     assert any("goal" in each for each in tm.compare(clerk, other).warnings)
 
 
