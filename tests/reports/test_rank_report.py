@@ -119,6 +119,19 @@ def test_any_headline_is_ranked_by_its_own_values(three_runs: list[Run], name: s
     rank_tables.ranking_tables(found)
 
 
+def test_a_column_of_other_ranks_stands_where_it_changes_one(three_runs: list[Run]) -> None:
+    found = rank_report.rank_stored_runs(three_runs)
+    names = ("items equal", "categories equal", "random weights")
+    (table, *_) = rank_tables.ranking_tables(found)
+    assert not {*names} & {*table.head} and all(name in table.note for name in names)
+    first, second, *others = found.runs
+    swapped = [replace(first, items_equal=second.rank), replace(second, items_equal=first.rank)]
+    (table, *_) = rank_tables.ranking_tables(replace(found, runs=[*swapped, *others]))
+    column = table.head.index("items equal")
+    assert [row[column] for row in table.rows][:2] == [second.rank, first.rank]
+    assert "items equal" not in table.note and "categories equal" in table.note
+
+
 def test_a_number_of_which_less_is_better_turns_the_order(three_runs: list[Run]) -> None:
     """A ranking, a comparison and its gate all prefer the run with the lower number."""
 

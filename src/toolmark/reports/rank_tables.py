@@ -80,19 +80,21 @@ class RunRanking(Record, frozen=True, kw_only=True):
 
 def ranking_tables(found: RunRanking) -> list[Table]:
     """Return the tables of a ranking: the runs, and items that discriminate the wrong way."""
-    rules = list(found.runs[0].rule_ranks)
     metric = f"{found.metric} (less is better)" if found.lower_is_better else found.metric
-    weighings = ("items equal", "categories equal", "random weights") if found.n_categories else ()
     above = ("above the floor",) if found.floor else ()
-    others = tuple(f"rule {name}" for name in rules)
-    head = ("rank", "set", "run", metric, *above, "first in draws", *weighings, *others)
+    other_ranks = _other_ranks(found)
+    differing = {name: ranks for name, ranks in other_ranks.items() if not _are_same(found, ranks)}
+    head = ("rank", "set", "run", metric, *above, "first in draws", *differing)
     suite = run_names.label_suite(found.suite, found.data_label)
     tables = [
         Table(
             title=f"{len(found.runs)} runs of {suite}, rule {found.rule}",
             head=head,
-            rows=tuple(_run_cells(found, each, rules) for each in found.runs),
-            note=_ranking_note(found),
+            rows=tuple(
+                (*_run_cells(found, each), *(ranks[at] for ranks in differing.values()))
+                for at, each in enumerate(found.runs)
+            ),
+            note=_ranking_note(found, [name for name in other_ranks if name not in differing]),
         )
     ]
     if found.wrong_items:
@@ -121,10 +123,27 @@ def ranking_tables(found: RunRanking) -> list[Table]:
     return tables
 
 
-def _run_cells(found: RunRanking, each: RankedRun, rules: Sequence[str]) -> tuple[Cell, ...]:
-    weighings: tuple[Cell, ...] = ()
+def _other_ranks(found: RunRanking) -> dict[str, list[Cell]]:
+    """Return the ranks of all runs by other weights and rules, by what differs."""
+    ranks: dict[str, list[Cell]] = {}
     if found.n_categories:
-        weighings = (each.items_equal, each.categories_equal, f"{each.lowest} to {each.highest}")
+        ranks["items equal"] = [each.items_equal for each in found.runs]
+        ranks["categories equal"] = [each.categories_equal for each in found.runs]
+        ranks["random weights"] = [f"{each.lowest} to {each.highest}" for each in found.runs]
+    for rule in found.runs[0].rule_ranks:
+        ranks[f"rule {rule}"] = [each.rule_ranks[rule] for each in found.runs]
+    return ranks
+
+
+def _are_same(found: RunRanking, ranks: Sequence[Cell]) -> bool:
+    """Return whether these ranks are those of the ranking itself."""
+    return all(
+        other in (each.rank, f"{each.rank} to {each.rank}")
+        for each, other in zip(found.runs, ranks, strict=True)
+    )
+
+
+def _run_cells(found: RunRanking, each: RankedRun) -> tuple[Cell, ...]:
     value = Estimate(name="", value=each.value, is_share=found.is_share)
     return (
         each.rank,
@@ -137,12 +156,10 @@ def _run_cells(found: RunRanking, each: RankedRun, rules: Sequence[str]) -> tupl
             else []
         ),
         number_format.format_percent(each.share_first, 0),
-        *weighings,
-        *(each.rule_ranks[name] for name in rules),
     )
 
 
-def _ranking_note(found: RunRanking) -> str:
+def _ranking_note(found: RunRanking, same_by: Sequence[str]) -> str:
     parts = [
         f"{number_format.format_count(found.n_items)} items in "
         f"{number_format.format_count(found.n_clusters)} groups. All sets hold together with "
@@ -153,6 +170,8 @@ def _ranking_note(found: RunRanking) -> str:
         parts.append(
             "The number is no weighted mean of the items' scores, so there are no other weights."
         )
+    if same_by:
+        parts.append(f"The ranks are the same by: {', '.join(same_by)}.")
     if found.floor_value is not None:
         floor = number_format.format_estimate(
             Estimate(name="", value=found.floor_value, is_share=found.is_share)
