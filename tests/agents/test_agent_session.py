@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tests.runs import mini
 
 import toolmark as tm
+from toolmark.agents import agent_session
 from toolmark.agents.agent_session import AgentSession, EpisodeOver
 from toolmark.agents.installed_agents import adapt_agent
 from toolmark.core.errors import Unavailable, UsageError
