@@ -48,14 +48,17 @@ def test_the_next_command_has_the_seed_once(toolmark: Command, seed: tuple[str, 
     assert ran.code == 0, ran.err
 
 
-def test_the_next_command_asks_in_the_tool_format_of_the_pilot(toolmark: Command) -> None:
-    pilot = _run_pilot(toolmark, "--tool-format", "prompt")
+def test_the_next_command_asks_as_the_pilot_was_asked(toolmark: Command) -> None:
+    asked = ("--tool-format", "prompt", "--temperature", "0.5", "--extra-body", '{"a": 1}')
+    pilot = _run_pilot(toolmark, *asked)
     said = toolmark(
         "plan", *SUITE, "--pilot", pilot, "--half-width", "0.2", "-o", "plan.json"
     )  # fmt: skip
     words = said.out.strip().splitlines()[-1].removeprefix("next: toolmark ")
     ran = toolmark(*shlex.split(words), "--json")
+    assert ran.code == 0, ran.err
     assert json.loads(ran.out)["tool_format"] == "prompt"
+    assert all(word in shlex.split(words) for word in asked)
 
 
 def test_costs_follow_from_prices_and_tokens(toolmark: Command) -> None:

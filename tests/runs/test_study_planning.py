@@ -232,17 +232,30 @@ def test_other_sampling_than_the_pilots_is_refused(tmp_path: Path) -> None:
     assert len(_items(run)) == plan.n_items
 
 
-def test_the_model_of_a_pilot_is_asked_at_its_address(tmp_path: Path) -> None:
+def test_a_plan_is_asked_at_the_address_and_by_the_agent_of_its_pilot(tmp_path: Path) -> None:
     _, path, plan = _written_plan(tmp_path, mini.load(n=SIZE), half_width=0.15)
     (record,) = plan.pilots
     asked = msgspec.structs.replace(record, model="m", base_url="http://a/v1")
     planned = msgspec.structs.replace(plan, pilots=(asked,))
     check = functools.partial(study_plan.check_asked_as_pilot, planned, path)
     for model, address in (("m", "http://a/v1"), ("another", "http://b/v1")):
-        check(model, address, record.sampling)
+        check(model, address, record.sampling, "")
     for address in ("http://b/v1", ""):
         with pytest.raises(UsageError, match=r"asked m at http://a/v1, not at .*next: ask there"):
-            check("m", address, record.sampling)
+            check("m", address, record.sampling, "")
+    for agents, agent, said in (
+        (("a.py:b",), "", "--agent a.py:b"),
+        (("",), "a.py:b", "no --agent"),
+    ):
+        pilots = tuple(msgspec.structs.replace(record, agent=each) for each in agents)
+        played = msgspec.structs.replace(plan, pilots=pilots)
+        study_plan.check_asked_as_pilot(
+            played, path, record.model, record.base_url, record.sampling, agents[0]
+        )
+        with pytest.raises(UsageError, match=f"another agent; next: {said},"):
+            study_plan.check_asked_as_pilot(
+                played, path, record.model, record.base_url, record.sampling, agent
+            )
 
 
 @pytest.mark.parametrize("n_items", [8, 19, 20, 40])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,9 @@ from toolmark.core.errors import UsageError
 from toolmark.reports.table_format import visible_text
 
 if TYPE_CHECKING:
+    from toolmark.core.records import Sampling
     from toolmark.runs.planning.pilot_runs import Pilot
+    from toolmark.runs.planning.study_plan import PilotRecord
     from toolmark.runs.planning.study_planning import StudyForecast
 
 out, err = consoles.stdout_console(), consoles.stderr_console()
@@ -117,7 +120,21 @@ def plan(
     asked_in = pilots[0].run.info.plan.tool_format if pilots else tool_format
     if asked_in is not None and asked_in != next(iter(loaded.tool_formats)):
         words += ["--tool-format", asked_in]
+    if len(pilots) == 1:
+        words += _words_as_asked(pilots[0].record, loaded.defaults.sampling)
     _print_next_step(words, forecast, pilots, output, sha256)
+
+
+def _words_as_asked(pilot: PilotRecord, own: Sampling) -> list[str]:
+    """Return the flags that ask a run as its pilot was asked: its agent and its sampling."""
+    words = ["--agent", pilot.agent] if pilot.agent else []
+    for name, value in msgspec.structs.asdict(pilot.sampling).items():
+        if value in (None, {}) or value == getattr(own, name):
+            continue
+        is_extra = name == "extra"
+        flag = "--extra-body" if is_extra else f"--{name.replace('_', '-')}"
+        words += [flag, json.dumps(value) if is_extra else str(value)]
+    return words
 
 
 def _check_sources(

@@ -55,7 +55,8 @@ def make_plan(
     planned = study_plan.find_planned_selection(selection, suite)
     if planned is not None:
         path = Path(selection.plan)
-        study_plan.check_asked_as_pilot(planned.plan, path, name, address, merged)
+        agent = suite.defaults.agent_name
+        study_plan.check_asked_as_pilot(planned.plan, path, name, address, merged, agent)
     plan = Plan(
         suite=suite.name,
         parameters=dict(suite.parameters),

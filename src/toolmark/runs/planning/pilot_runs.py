@@ -77,6 +77,7 @@ def read_pilot(path: Path, suite: Suite) -> Pilot:
         settings_sha256=run.info.plan.sha256,
         n_items=n_items,
         value=_whole_value(found),
+        agent=run.info.plan.agent,
     )
     items = (task.item or task.id for task in run.tasks() if task.kind == "scored")
     return Pilot(run, record, columns, frozenset(items), head.label)

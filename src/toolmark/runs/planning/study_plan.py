@@ -45,7 +45,8 @@ class StudyGoal(Record, frozen=True, kw_only=True):
 class PilotRecord(Record, frozen=True, kw_only=True):
     """A pilot run: where it was, whom it asked and how, how many items ran, and its headline.
 
-    `base_url` is the address of the endpoint, "" for a model in this process.
+    `base_url` is the address of the endpoint, "" for a model in this process. `agent` is the agent
+    under test, "" for the suite's own.
     """
 
     run: str
@@ -56,6 +57,7 @@ class PilotRecord(Record, frozen=True, kw_only=True):
     settings_sha256: str
     n_items: int
     value: float
+    agent: str = ""
 
 
 class StudyPlan(Record, frozen=True, kw_only=True):
@@ -159,11 +161,11 @@ def differing_parameters(one: Mapping[str, Any], other: Mapping[str, Any]) -> li
 
 
 def check_asked_as_pilot(
-    plan: StudyPlan, path: Path, model: str, base_url: str, sampling: Sampling
+    plan: StudyPlan, path: Path, model: str, base_url: str, sampling: Sampling, agent: str
 ) -> None:
     """Raise UsageError for a run that is asked otherwise than the pilots of its plan.
 
-    Its sampling is that of a pilot. A model that was a pilot's is asked at the same address. A plan
+    Its sampling and its agent are those of a pilot. A model that was a pilot's is asked at the same address. A plan
     of an expected score says nothing of either.
     """
     if plan.pilots and all(each.sampling != sampling for each in plan.pilots):
@@ -173,6 +175,13 @@ def check_asked_as_pilot(
         raise UsageError(
             f"{path}: the pilot was asked with other sampling ({listed}); next: give the same, or "
             "make the plan with another pilot"
+        )
+    agents = {each.agent for each in plan.pilots}
+    if agents and agent not in agents:
+        wanted = " or ".join(f"--agent {each}" if each else "no --agent" for each in sorted(agents))
+        raise UsageError(
+            f"{path}: the pilot was played by another agent; next: {wanted}, or make the plan with "
+            "another pilot"
         )
     addresses = {each.base_url for each in plan.pilots if each.model == model}
     if addresses and base_url not in addresses:
