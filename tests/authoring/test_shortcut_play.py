@@ -166,4 +166,4 @@ def test_the_command_says_what_the_agents_score(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("".join(row % at for at in range(12)))
     for more, has_line in (([], True), (["--shortcut-time", "0"], False)):
         done = CliRunner().invoke(app, ["check", str(tmp_path / "rows.jsonl"), *more])
-        assert ("agents that know no task score" in done.output) == has_line
+        assert ("without any knowledge of the task score" in done.output) == has_line

@@ -138,7 +138,8 @@ def _summary_check(
     ordered = sorted(values, key=lambda name: values[name])
     ends = f"{shown[ordered[0]]} to {shown[ordered[-1]]} ({ordered[-1]})" if ordered else "nothing"
     detail = (
-        f"{len(found.columns)} agents that know no task score {ends}; the floor of a run is "
+        f"{number_format.pluralize(len(found.columns), 'agent')} without any knowledge of the task "
+        f"score {ends}; the floor of a run is "
         f"{shown.get(floor, number_format.DASH)} ({floor}){scope.text}"
     )
     late = [name for name in found.reasons if found.reasons[name] == NO_TIME]

@@ -134,7 +134,7 @@ def selection_warnings(a: Run, b: Run) -> list[str]:
     n_looks = max(found.values())
     return [
         f"{'; '.join(found)}: the p-value holds for runs that were chosen before their scores were "
-        f"seen; for the best of {n_looks} it is {n_looks} times as large"
+        f"seen; for the best of {n_looks} it is at most {n_looks} times as large"
     ]
 
 

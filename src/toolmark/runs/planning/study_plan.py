@@ -165,8 +165,8 @@ def check_asked_as_pilot(
 ) -> None:
     """Raise UsageError for a run that is asked otherwise than the pilots of its plan.
 
-    Its sampling and its agent are those of a pilot. A model that was a pilot's is asked at the same address. A plan
-    of an expected score says nothing of either.
+    Its sampling and its agent are those of a pilot. A model that was a pilot's is asked at the same
+    address. A plan of an expected score says nothing of these.
     """
     if plan.pilots and all(each.sampling != sampling for each in plan.pilots):
         wanted, given = (msgspec.structs.asdict(x) for x in (plan.pilots[0].sampling, sampling))
