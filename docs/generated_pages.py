@@ -34,6 +34,7 @@ EXTENSION_POINTS = (
     "toolmark.core.environment:EnvironmentFactory",
     "toolmark.core.model:Model",
     "toolmark.core.model:Control",
+    "toolmark.agents.agent_session:AgentSession",
     "toolmark.judging.scripted_judge:ScriptedJudge",
     "toolmark.core.records:ToolFormat",
     "toolmark.models.installed_wires:WireSettings",

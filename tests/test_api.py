@@ -115,7 +115,7 @@ def sync(request: Request, /) -> Reply:
         (Mine, "Mine is no model and makes none .missing a required argument: 'text'"),
         (int, "int makes no model"),
         (7, "got int"),
-        (None, "got NoneType"),
+        (None, "no model; next: -m MODEL"),
     ],
 )
 def test_what_is_no_model_is_refused_before_a_folder_is_made(

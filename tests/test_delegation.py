@@ -18,6 +18,7 @@ import pytest
 
 import toolmark
 from toolmark.agents.agent import FormattedControl
+from toolmark.agents.agent_session import SessionModel
 from toolmark.agents.native_view import NativeView, NativeViewModel
 from toolmark.agents.phased_model import PhasedModel
 from toolmark.core.canary import RequestGuard
@@ -37,6 +38,7 @@ from toolmark.core.records import (
     Reply,
     Request,
     Result,
+    Sampling,
     Task,
     Text,
     Tool,
@@ -205,6 +207,7 @@ MODEL_WRAPPERS: dict[type[DelegatingModel], Callable[[Model, Path], DelegatingMo
         model, RateLimiter(60, 1000, read_clock=time.monotonic)
     ),
     PhasedModel: lambda model, folder: PhasedModel(model),
+    SessionModel: lambda model, folder: SessionModel(model, Sampling(), 0),
     RetryingModel: lambda model, folder: RetryingModel(model, 1),
     EpisodeModel: lambda model, folder: EpisodeModel(model, TimeLimit(None), RequestGuard(), []),
     UserModel: lambda model, folder: UserModel(model, owns_model=True),

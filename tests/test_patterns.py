@@ -97,6 +97,7 @@ OWN = {
     "suites/multinet/": "published data of pinned digests, but for replies",
     "cli/wrong_command_lines.py": "messages on the command line",
     "core/svg.py": "one class of characters",
+    "environments/mcp/host_entries.py": "the user's own configuration",
     "environments/mcp/server_config.py": "the user's own configuration",
     "environments/mcp/server_launch.py": "the user's own configuration",
     "environments/mcp/server_check.py": "the user's own configuration",

@@ -44,9 +44,8 @@ def summary_lines(found: Mapping[str, Any] | None) -> Iterator[str]:
 
 def floors_lines(found: FloorNumbers) -> list[str]:
     """Return the lines of floors as they were measured."""
-    from toolmark.runs.floors.floor_numbers import (
-        floor_fields,
-    )  # loads numpy, which a terminal needs not
+    # loads numpy, which a terminal needs not
+    from toolmark.runs.floors.floor_numbers import floor_fields
 
     return list(summary_lines(floor_fields(found)))
 
