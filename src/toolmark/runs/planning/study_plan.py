@@ -178,9 +178,9 @@ def check_asked_as_pilot(
         )
     agents = {each.agent for each in plan.pilots}
     if agents and agent not in agents:
-        wanted = " or ".join(f"--agent {each}" if each else "no --agent" for each in sorted(agents))
+        named = " or ".join(f"--agent {each}" if each else "no --agent" for each in sorted(agents))
         raise UsageError(
-            f"{path}: the pilot was played by another agent; next: {wanted}, or make the plan with "
+            f"{path}: the pilot was played by another agent; next: {named}, or make the plan with "
             "another pilot"
         )
     addresses = {each.base_url for each in plan.pilots if each.model == model}
