@@ -82,6 +82,7 @@ _REPLACED_FILES = (  # not appended to
     SCORER_FILE,
     "scores.jsonl",
     "tasks.jsonl",
+    "floors.json",
     "presentation.json",
     "views.jsonl",
 )

@@ -1,7 +1,4 @@
-"""What is dear: real servers of m3-local, spoken requests, all variations of pictures.
-
-STOI comes out of Fourier transforms, whose last digits depend on the processor's instructions.
-"""
+"""What is dear: real servers of m3-local, spoken requests, all variations of pictures."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from tests.golden.suites import DAMAGED, Play
 
 LONG = True
 MARKERS = ("servers", "speech")
-STOI = {"**.stoi": 1e-9}  # the processors tried differ by 1.5e-11
 VISION = {"items": 5, "seed": 7}
 SPOKEN = {"items": 1, "conditions": ["text", "clean", "noisy"], "seed": 5,
           "category": ["expert", "irrelevance"]}  # fmt: skip
@@ -65,5 +61,5 @@ def record(folder: Path) -> dict[str, Json]:
                                               "conditions": ["noisy"]}),
         },
     )  # fmt: skip
-    speech = {name: {"$tolerance": STOI, **each} for name, each in (spoken | heard).items()}
+    speech = {name: {"$tolerance": suites.STOI, **each} for name, each in (spoken | heard).items()}
     return local | vision | speech
