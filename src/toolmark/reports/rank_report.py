@@ -75,7 +75,7 @@ def rank_stored_runs(
         and (found := _ranks_under(runs, names, name, presentation.metrics[name], metric))
         is not None
     }
-    common = [table.where(np.isin(table.task, matrix.items)) for table in tables]
+    common = [table.where_task(matrix.items) for table in tables]
     floor, above = measure_common_floor(runs, common, head, chosen)
     not_run = np.isnan(matrix.scores).sum(axis=0)
     order = np.lexsort((np.arange(len(values)), sets.rank))
@@ -143,7 +143,7 @@ def _measure_runs(
     common = set(map(str, matrix.items))
     numbers, common_rows = [], []
     for run, table in zip(matrix.runs, tables, strict=True):
-        rows = table.where(np.array([str(task) in common for task in table.task], dtype=bool))
+        rows = table.where_task(common)
         found = head.formula.linearise(rows)
         if found.value is None or not np.isfinite([found.value, *found.influence]).all():
             raise UsageError(

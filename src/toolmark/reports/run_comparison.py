@@ -101,7 +101,7 @@ def _floor_numbers(
 ) -> dict[str, Any]:
     """Return the highest floor on the tasks of both, and each run minus it."""
     in_both = set(a.task[a.run]) & set(b.task[b.run])
-    common = [table.where(np.isin(table.task, [*in_both])) for table in (a, b)]
+    common = [table.where_task(in_both) for table in (a, b)]
     name, above = measure_common_floor(runs, common, head, rule)
     return {"floor": name, "above_a": above[0], "above_b": above[1]} if name else {}
 

@@ -65,6 +65,11 @@ class Columns:
             None if self.weight is None else self.weight[mask],
         )
 
+    def where_task(self, tasks: Iterable[str]) -> Columns:
+        """Return the rows of these tasks."""
+        wanted = set(tasks)  # numpy compares each row with each name where names are objects
+        return self.where(np.fromiter((task in wanted for task in self.task), bool, len(self)))
+
     @property
     def mass(self) -> Numbers:
         """How much each row counts."""

@@ -70,9 +70,7 @@ def compare_variation(
     formula = metric.formula
     if metric.filters:
         formula = FilteredFormula(filters=metric.filters, formula=metric.formula)
-    found = compare_paired(
-        columns.where(np.isin(columns.task, own)), replace(varied, task=own), formula, name=kind
-    )
+    found = compare_paired(columns.where_task(own), replace(varied, task=own), formula, name=kind)
     return structs.replace(found, only_a=(), only_b=())
 
 
