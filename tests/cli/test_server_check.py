@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -91,3 +92,46 @@ def test_someone_is_to_be_examined(toolmark: Command, tmp_path: Path) -> None:
     said = toolmark("doctor")
     assert said.code == 2 and "--servers mcp.json" in said.err
     assert toolmark("doctor", "--servers", tmp_path / "none.json").code == 2
+
+
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+from mcp.types import ToolAnnotations
+
+app = MCPServer("box")
+
+@app.tool(annotations=ToolAnnotations(destructiveHint=True))
+def delete_box(name: str) -> str:
+    "Delete a box."
+    return name
+
+@app.tool(annotations=ToolAnnotations(readOnlyHint=True))
+def find_box(name: str) -> str:
+    "%s"
+    return name
+
+app.run()
+"""
+
+
+def test_what_a_server_costs_and_may_destroy_is_said_of_what_it_offers(
+    toolmark: Command, tmp_path: Path
+) -> None:
+    entries = {}
+    for name, text in (("short", "Find a box."), ("long", "Find a box. " * 400)):
+        (tmp_path / f"{name}.py").write_text(SERVER % text)
+        entries[name] = fault() | {"args": [f"${{config_dir}}/{name}.py"]}
+    entries["safe"] = entries["short"] | {"not_tools": ["delete_*"]}
+    found = examined(toolmark, tmp_path / "mcp.json", **entries)
+    said = {name: check["detail"].split("\n")[0] for name, check in found.items()}
+    n_tokens = {}
+    for name, text in said.items():
+        count = re.search(r"about ([\d\s]+) tokens", text)
+        assert count is not None, text
+        n_tokens[name] = int("".join(count[1].split()))
+    assert "offers delete_box, find_box; 2 tools, about " in said["short"]
+    assert "; started in " in said["short"]
+    assert said["short"].endswith("says that it can destroy something: delete_box")
+    assert "1 tool, about " in said["safe"] and "destroy" not in said["safe"]
+    assert n_tokens["safe"] < n_tokens["short"]
+    assert n_tokens["long"] - n_tokens["short"] == pytest.approx(399 * 12 / 4, abs=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolmark.core.errors import ToolEnvironmentError
+from toolmark.core.number_format import format_count, format_duration
 from toolmark.core.records import Check, Tool
 from toolmark.environments.mcp import result_content, sandbox
 from toolmark.environments.mcp.server_config import PLACEHOLDER, ServerConfig
@@ -18,6 +20,7 @@ from toolmark.environments.mcp.server_session import ServerSession
 from toolmark.environments.mcp.server_supervisor import ServerStatus
 
 _MAX_STARTING = 8
+_CHARACTERS_PER_TOKEN = 4  # of schemas as JSON, an estimate
 
 
 async def check_servers(servers: Sequence[ServerConfig]) -> list[Check]:
@@ -56,7 +59,7 @@ async def _check_server(ledger: ServerStatus, folder: Path) -> Check:
             name=name, status="fail", detail=str(error), next_step=_next_step(ledger.server)
         )
     try:
-        return _report_server(session, await session.tools())
+        return _report_server(session, await session.tools(), ledger.start_s)
     except ToolEnvironmentError as error:
         return Check(
             name=name, status="fail", detail=str(error), next_step=_next_step(ledger.server)
@@ -65,11 +68,19 @@ async def _check_server(ledger: ServerStatus, folder: Path) -> Check:
         await session.stop()
 
 
-def _report_server(session: ServerSession, listed: Sequence[object]) -> Check:
-    """Return what a running server offers, and what it printed meanwhile."""
+def _report_server(session: ServerSession, listed: Sequence[object], start_s: float) -> Check:
+    """Return what a running server offers and costs, and what it printed meanwhile.
+
+    `start_s` are the seconds from its start to its list of tools.
+    """
     name = session.server.name
     converted = [result_content.convert_tool(name, said) for said in listed]
-    listed_tools = [tool.name.partition("/")[2] for tool in converted if isinstance(tool, Tool)]
+    by_name = {
+        tool.name.partition("/")[2]: (tool, said)
+        for tool, said in zip(converted, listed, strict=True)
+        if isinstance(tool, Tool)
+    }
+    listed_tools = list(by_name)
     tools = [tool for tool in listed_tools if session.server.offers_tool(tool)]
     problems = [problem for problem in converted if isinstance(problem, str)]
     problems += [
@@ -78,13 +89,37 @@ def _report_server(session: ServerSession, listed: Sequence[object]) -> Check:
     ]
     about = " ".join(filter(None, session.server_info)) or "a server without a name"
     offered = f"offers {', '.join(tools)}" if tools else "offers no tools"
-    detail = session.launch.redact_secrets("; ".join([f"{about} {offered}", *problems]))
+    facts = _describe_offer([by_name[tool] for tool in tools], start_s)
+    detail = session.launch.redact_secrets("; ".join([f"{about} {offered}", *facts, *problems]))
     if output := session.server_output():
         detail = f"{detail}\n{output}"
     if tools and not problems:
         return Check(name=name, status="ok", detail=detail)
     step = "correct what it lists" if problems else "a model could do nothing with it"
     return Check(name=name, status="warn", detail=detail, next_step=step)
+
+
+def _describe_offer(tools: Sequence[tuple[Tool, object]], start_s: float) -> list[str]:
+    """Return sentences on tools, each with the entry of the list that it was read from."""
+    n_characters = sum(
+        len(json.dumps([tool.name, tool.description, tool.parameters], ensure_ascii=False))
+        for tool, _ in tools
+    )
+    n_tokens = format_count(round(n_characters / _CHARACTERS_PER_TOKEN))
+    facts = [f"started in {format_duration(start_s)}"]
+    if tools:
+        count = "1 tool" if len(tools) == 1 else f"{format_count(len(tools))} tools"
+        facts.insert(0, f"{count}, about {n_tokens} tokens of every request")
+    destructive = [tool.name.partition("/")[2] for tool, said in tools if _is_destructive(said)]
+    if destructive:
+        facts.append(f"says that it can destroy something: {', '.join(destructive)}")
+    return facts
+
+
+def _is_destructive(said: object) -> bool:
+    """Return whether the server marks a tool so. Without a mark nothing is assumed."""
+    annotations = said.get("annotations") if isinstance(said, dict) else None
+    return isinstance(annotations, dict) and annotations.get("destructiveHint") is True
 
 
 def _next_step(server: ServerConfig) -> str:

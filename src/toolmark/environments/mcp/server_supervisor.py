@@ -33,6 +33,7 @@ class ServerStatus:
         self.gate = gate
         self.missing = describe_missing(server)
         self.wasted_s = 0.0
+        self.start_s = 0.0  # of the last start, with the list of tools
         self.last_error = ""
         self.notes: list[str] = []
         self.n_restarts = 0
@@ -74,6 +75,7 @@ class ServerStatus:
                 self.last_error = str(error)
                 self.add_note(self.last_error)
                 raise
+            self.start_s = asyncio.get_running_loop().time() - begun_s
         self.wasted_s = 0.0
         return session
 
