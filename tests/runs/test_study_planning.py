@@ -147,6 +147,23 @@ def test_a_plan_beyond_the_suite_says_what_is_reachable(tmp_path: Path) -> None:
     assert forecast.curve[-1].n_items == plan.n_items
 
 
+def test_answers_that_never_differ_are_not_asked_again(tmp_path: Path) -> None:
+    suite = mini.load(n=SIZE)
+    models = {
+        "fixed": mini.Adder(lambda item, repeat: "no" if item % 3 == 0 else None),
+        "varying": _fails_every(3),
+    }
+    for goal in ({"half_width": 0.02}, {"difference": 0.03}):
+        plans = {}
+        for name, model in models.items():
+            pilot = _pilot(tmp_path / name, suite, model=model, repeats=2)
+            plans[name] = _forecast(suite, read_pilot(pilot.path, suite), **goal).plan
+        assert not any(plan.is_reached for plan in plans.values())
+        assert plans["fixed"].repeats == 1
+        assert plans["fixed"].n_episodes == plans["fixed"].n_available
+        assert plans["varying"].repeats > 1
+
+
 def test_the_headline_of_the_planned_run_counts(tmp_path: Path) -> None:
     """A weighted mean of categories needs more items than the plain one, and all categories."""
     group = WeightedGroup("overall", ("odd", "even"), (0.95, 0.05))

@@ -203,7 +203,9 @@ def plan_study(suite: Suite, request: StudyRequest) -> StudyForecast:
     designs = _Designs(suite, request)
     number, difference = _planned_numbers(request, designs.head)
     check_goal(goal, is_share=number.is_share)
-    can_repeat = "repeat" in number.components.separated
+    planned = number if goal.half_width is not None else difference
+    # answers that never differ from asking again are not asked again
+    can_repeat = "repeat" in number.components.separated and planned.components.repeat > 0
 
     def reaches(sizes: DesignSizes, repeats: int) -> bool:
         if goal.half_width is not None:
@@ -252,7 +254,7 @@ def plan_study(suite: Suite, request: StudyRequest) -> StudyForecast:
         n_available=designs.n_available,
         is_reached=chosen.is_reached,
         value=number.value,
-        components=number.components if goal.half_width is not None else difference.components,
+        components=planned.components,
         n_episodes=point.n_episodes,
         half_width=point.half_width,
         detectable=point.detectable,
