@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolmark.suites.mfcl_vision import answer_spellings, final_answer
@@ -229,6 +229,7 @@ def test_an_answer_may_hold_an_accepted_one_and_little_else(
 
 
 @given(st.text(max_size=300))
+@example("C:\u0327")
 def test_any_text_can_be_read_and_compared(text: str) -> None:
     found = final_answer.parse_final_message(text)
     if found.kind == "answer":

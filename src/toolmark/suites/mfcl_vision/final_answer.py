@@ -251,7 +251,8 @@ def _equals_accepted(
 def normalise_text(text: str) -> str:
     """Return the text in lower case, without punctuation, and with single blanks."""
     lower = unicodedata.normalize("NFC", text).lower()
-    return " ".join("".join(c for c in lower if not _is_punctuation(c)).split())
+    words = "".join(c for c in lower if not _is_punctuation(c)).split()
+    return unicodedata.normalize("NFC", " ".join(words))  # punctuation may have parted a letter
 
 
 def _is_punctuation(char: str) -> bool:
